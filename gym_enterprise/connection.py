@@ -1,0 +1,84 @@
+"""SQLite connections on which the machine's clock and chance do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import apsw
+
+from gym_enterprise.errors import WorldError
+
+_DATE_FUNCTIONS = {"date": 0, "time": 0, "datetime": 0, "julianday": 0, "unixepoch": 0, "strftime": 1}
+"""SQLite's date functions and the position of their first time value (absent: the current time)."""
+_CLOCK_WORDS = ("now", "subsec", "subsecond")
+_ZONE_WORDS = ("localtime", "utc")
+
+
+def connect() -> apsw.Connection:
+    """Open an in-memory database with foreign keys on, and `random()` and `'now'` raising.
+
+    Returns:
+        A connection owned by the caller.
+
+    Raises:
+        WorldError: Later, from any statement that asks for the clock, a time zone or a random number.
+    """
+    db = apsw.Connection(":memory:")
+    db.execute("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA synchronous = OFF")
+    for name, count in (("random", 0), ("randomblob", 1)):
+        db.create_scalar_function(name, _refuse(f"{name}()", "take chance from World.seed"), count)
+    for name in ("current_time", "current_date", "current_timestamp"):
+        db.create_scalar_function(name, _refuse(name.upper(), "use World.now"), 0)
+    calculator = _Calculator()
+    for name, position in _DATE_FUNCTIONS.items():
+        db.create_scalar_function(name, calculator.function(name, position), -1, deterministic=True)
+    db.create_scalar_function("timediff", calculator.function("timediff", 0, 1), 2, deterministic=True)
+    return db
+
+
+def load(db: apsw.Connection, data: bytes) -> None:
+    """Copy a serialised database into a connection, with the pages kept in memory between transactions."""
+    db.deserialize("main", data)
+    db.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA cache_spill = OFF")
+
+
+def quoted(name: str) -> str:
+    """Return a name as it is written in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _refuse(what: str, cure: str) -> Callable[..., apsw.SQLiteValue]:
+    def refuse(*_: apsw.SQLiteValue) -> apsw.SQLiteValue:
+        raise WorldError(f"{what} differs from run to run, so an episode has none: {cure}")
+
+    return refuse
+
+
+class _Calculator:
+    """Runs SQLite's own date functions, opened at first use, for arguments that need no clock."""
+
+    def __init__(self) -> None:
+        self._db: apsw.Connection | None = None
+
+    def function(self, name: str, *positions: int) -> Callable[..., apsw.SQLiteValue]:
+        def compute(*arguments: apsw.SQLiteValue) -> apsw.SQLiteValue:
+            words = [_word(argument) for argument in arguments]
+            clock = any(p >= len(words) or words[p] in _CLOCK_WORDS for p in positions)
+            if clock or any(word in _ZONE_WORDS for word in words):
+                raise WorldError(
+                    f"{name}({', '.join(map(repr, arguments))}) depends on the machine's clock or zone: "
+                    "pass World.now or a column"
+                )
+            if self._db is None:
+                self._db = apsw.Connection(":memory:")
+            marks = ", ".join("?" * len(arguments))
+            return next(iter(self._db.execute(f"SELECT {name}({marks})", arguments)))[0]
+
+        return compute
+
+
+def _word(argument: apsw.SQLiteValue) -> str | None:
+    """Return what SQLite reads from an argument: blobs are text to it, and NUL ends a text."""
+    if isinstance(argument, bytes):
+        argument = argument.decode(errors="replace")
+    return argument.split("\0")[0].lower() if isinstance(argument, str) else None

@@ -1,0 +1,86 @@
+"""JSON read without guessing and written in one canonical form."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+MAX_DEPTH = 64
+"""Deepest nesting of objects and arrays that a value may have."""
+
+
+def parse(text: str) -> Any:
+    """Parse JSON text strictly: no duplicate keys, no NaN or Infinity, no number that overflows.
+
+    Args:
+        text: One JSON document.
+
+    Returns:
+        The value; integers stay `int`, other numbers are `float`, and -0.0 is 0.0.
+
+    Raises:
+        ValueError: The text is not strict JSON; the message says why.
+
+    Example:
+        >>> parse('{"amount": 3.3e1}')
+        {'amount': 33.0}
+    """
+    try:
+        value = _DECODER.decode(text)
+    except RecursionError:
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels") from None
+    if reason := why_not_json(value):
+        raise ValueError(reason)
+    return value
+
+
+def canonical(value: Any) -> str:
+    """Return the one text for a JSON value: sorted keys, no blanks, ASCII, typed numbers (5 is not 5.0)."""
+    return _ENCODER.encode(value)
+
+
+def why_not_json(value: Any, depth: int = 0) -> str | None:
+    """Say why a Python object is not a JSON value, or None when it is one.
+
+    NaN and the infinities pass: tools refuse them by field name, which is the better message.
+    """
+    kind = type(value)
+    if value is None or kind in (str, int, float, bool):
+        return None
+    if depth >= MAX_DEPTH:
+        return f"nested deeper than {MAX_DEPTH} levels"
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) is not str:
+                return f"the key {key!r} is not a string"
+            reason = why_not_json(item, depth + 1)
+            if reason:
+                return reason
+        return None
+    if kind in (list, tuple):
+        return next((reason for item in value if (reason := why_not_json(item, depth + 1))), None)
+    return f"{kind.__name__} is not a JSON type"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)!r}")
+    return result
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"the number {text} is too large")
+    return value + 0.0
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant)
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
