@@ -1,0 +1,163 @@
+"""An agent that knows the reference and plays it in conversation: the upper bound of every task."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from simulators.memory import Memory
+from simulators.plan import playing_order
+from simulators.player import Action, CallRecord, MessageRecord, Observation, Synchronous
+
+_GREETING = "Hello, how can I help you today?"
+_DONE = "Everything is done now. Is there anything else I can help you with?"
+_DONE_TOO = "That has been taken care of as well. Is there anything else I can help you with?"
+_GOODBYE = "Thank you for getting in touch. Goodbye."
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far the reference is played; computed from the agent's history alone."""
+
+    step: int = 0
+    """Position in the playing order of the next action."""
+    tries: int = 0
+    """Own calls of the next action's tool with other arguments."""
+    opened: bool = False
+    """Whether the user spoke."""
+    asked: bool = False
+    """Whether the agent had its say before acting."""
+    instructed: bool = False
+    """Whether the user was told what to do and has not answered."""
+    farewells: int = 0
+    latest: str = ""
+    """The user's latest message, in lower case."""
+    heard: str = ""
+    """All that was said, in lower case."""
+
+
+class OraclePlayer(Synchronous):
+    """Plays the agent's side of a task's reference.
+
+    Once, before acting, it asks in one message for the user's facts that its calls need; then it makes its
+    calls in reference order; before an action of the user it says which tool to use with what, and waits for
+    the answer; in the end it says that all is done, as often as the user has later wants, and stops.
+
+    Args:
+        task: The whole task.
+        seed: Not used: the oracle has one way of playing.
+
+    Raises:
+        ValueError: When the reference has no order (see `playing_order`).
+    """
+
+    sees_task = True
+    max_tries = 2
+    """A call of its own tool with other arguments is taken for the reference's after this many."""
+
+    def __init__(self, task: Any, seed: int) -> None:
+        self._actions = [task.reference[index] for index in playing_order(task.reference)]
+        script = task.user.script
+        self._needed = _needed_facts(script.facts, self._actions) if script else {}
+        self._rounds = 2 + (len(script.later) if script else 0)
+        self._memory = Memory(_Progress, self._take_in)
+
+    def act(self, observation: Observation) -> Action:
+        """Return the agent's next message, tool call or stop."""
+        now = self._memory.of(observation["messages"])
+        if not now.opened and not now.asked:
+            return _say(_GREETING)
+        if not now.asked and (unknown := self._unknown(now)):
+            return _say(f"To help you, please tell me {_listed(unknown)}.")
+        if now.step < len(self._actions):
+            action = self._actions[now.step]
+            if action.seat == "agent":
+                return {"type": "tool_call", "name": action.name, "arguments": dict(action.arguments)}
+            return _say(_instruction(action))
+        if now.farewells > self._rounds or (now.farewells and "goodbye" in now.latest):
+            return {"type": "stop", "content": _GOODBYE}
+        return _say(_DONE_TOO if now.farewells else _DONE)
+
+    def _take_in(self, now: _Progress, message: MessageRecord) -> _Progress:
+        if message.role == "user":
+            now.opened = True
+            now.latest = message.content.lower()
+            now.heard += f"\n{now.latest}"
+            if now.instructed:
+                now.step, now.tries, now.instructed = now.step + 1, 0, False
+        elif message.role == "agent" and message.call is not None:
+            self._take_in_call(now, message.call)
+        elif message.role == "agent":
+            self._take_in_speech(now, message.content)
+        return now
+
+    def _take_in_call(self, now: _Progress, call: CallRecord) -> None:
+        now.asked = True
+        if now.step == len(self._actions):
+            return
+        action = self._actions[now.step]
+        if action.seat != "agent" or action.name != call.name:
+            return
+        now.tries += 1
+        if now.tries >= self.max_tries or call.arguments == action.arguments:
+            now.step, now.tries = now.step + 1, 0
+
+    def _take_in_speech(self, now: _Progress, content: str) -> None:
+        now.heard += f"\n{content.lower()}"
+        if not now.opened:
+            return
+        now.asked = True
+        if now.step == len(self._actions):
+            now.farewells += 1
+        elif self._actions[now.step].seat == "user" and f"`{self._actions[now.step].name}`" in content:
+            now.instructed = True
+
+    def _unknown(self, now: _Progress) -> list[str]:
+        return [key for key, value in self._needed.items() if value.lower() not in now.heard]
+
+
+def _say(text: str) -> Action:
+    return {"type": "message", "content": text}
+
+
+def _listed(keys: list[str]) -> str:
+    names = [f"your {key.replace('_', ' ')}" for key in keys]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _instruction(action: Any) -> str:
+    if not action.arguments:
+        return f"Please use the tool `{action.name}` now, and tell me what it says."
+    given = json.dumps(action.arguments, ensure_ascii=False)
+    return f"Please use the tool `{action.name}` with {given} and tell me what it says."
+
+
+def _needed_facts(facts: Any, actions: list[Any]) -> dict[str, str]:
+    """Return the facts whose value is an argument, or part of one, of the agent's actions."""
+    leaves = [leaf for action in actions if action.seat == "agent" for leaf in _leaves(action.arguments)]
+    return {
+        key: fact.value
+        for key, fact in facts.items()
+        if fact.value.strip() and any(_holds(leaf, fact.value) for leaf in leaves)
+    }
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for inner in value.values() for leaf in _leaves(inner)]
+    if isinstance(value, list | tuple):
+        return [leaf for inner in value for leaf in _leaves(inner)]
+    return [value]
+
+
+def _holds(leaf: Any, value: str) -> bool:
+    if isinstance(leaf, str):
+        return leaf.lower() == value.lower() or (len(value) > 2 and value.lower() in leaf.lower())
+    if isinstance(leaf, bool) or not isinstance(leaf, int | float):
+        return False
+    try:
+        return Decimal(value.strip().removeprefix("$").replace(",", "")) == Decimal(str(leaf))
+    except InvalidOperation:
+        return False
