@@ -1,0 +1,122 @@
+"""Banking-v0: the service desk of Fernwick Bank, a fictional bank.
+
+A customer opens a chat with a problem. The agent finds and verifies the customer, reads the bank's
+documents, unlocks the tools that they name, changes a relational database, and refuses what the rules or
+the records forbid. Some things only the customer can do, in the app.
+
+| Fact              | Value                                                                             |
+|-------------------|-----------------------------------------------------------------------------------|
+| Creation          | `gym.make("Banking-v0")`, `banking_v0.env()`, or `load_domain("banking")`         |
+| Agents            | `agent_0` (the service agent), `user_0` (the customer); the customer opens        |
+| Action space      | `ActionSpace`: a message, a tool call, or a stop                                  |
+| Observation space | `TranscriptSpace`: the acting seat's whole history                                |
+| Reward            | 1.0 or 0.0, at the end                                                            |
+| Database          | 15 tables; 72 customers, 182 accounts, 188 cards, over 2,500 transactions         |
+| Documents         | 37, in `kb/banking`                                                               |
+| Agent's tools     | 21 listed, 8 discoverable                                                         |
+| Customer's tools  | 2 listed, 2 discoverable                                                          |
+| Tasks             | 16 in four families: 8 train, 4 validation, 4 test                                |
+
+## Observation
+
+`{"messages": (Message, ...), "turn": int, "your_turn": 0 | 1}`. Message 0 is the system text:
+`policy.md` for the agent, its own scenario for the customer. Each seat sees what both said, and only its
+own calls and results.
+
+## Action
+
+`{"type": "message", "content": str}`, `{"type": "tool_call", "name": str, "arguments": {...}}` or
+`{"type": "stop"}`. Discoverable tools are unlocked with `unlock_tool` and called with `use_tool`;
+functions of the customer's app are handed over with `give_tool`. Amounts are JSON numbers of dollars,
+dates are `YYYY-MM-DD`.
+
+## Rewards
+
+1.0 exactly when the graded rows equal those that the task's reference produces, else 0.0. Not graded:
+which facts were used for verification, notes in the contact log, the summary of a hand-over, reads. A
+refusal is right only when it is recorded, for the right request with the right reason.
+
+## Episode end
+
+Terminated when either side stops or the agent hands over with `transfer_to_human`. Truncated after 100
+messages and calls of both sides, or 10 failed calls; the state is graded as it is then.
+
+## Families
+
+- `verify_then_change`: contact data, an address, a freeze or a limit, for the right one of several records.
+- `two_documents`: a fee, a charge or a provisional credit that no single document settles.
+- `contradicted_claim`: the records contradict the customer, who insists; the right end is a recorded refusal.
+- `confirm_in_app`: the customer has to finish the matter in the app.
+
+## Arguments
+
+`make_domain()` takes none. Those of the environments (`role`, `tasks`, `task_id`, `user`, `max_steps`)
+are described with `gym_enterprise.envs`.
+
+## Version history
+
+- v0: first version.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import kb
+from gym_enterprise.domain import Domain
+from gym_enterprise.domains.banking.attacks import attacks
+from gym_enterprise.domains.banking.data import ID_PREFIXES, generate
+from gym_enterprise.domains.banking.tools import TOOLS
+from gym_enterprise.domains.banking.undo import undo
+from gym_enterprise.world import WorldImage
+
+__all__ = ["make_domain", "make_image"]
+
+_HERE = Path(__file__).parent
+_DOCUMENTS = Path(kb.__file__).parent / "banking"
+_UNGRADED = (
+    "verifications",
+    "contact_log",
+    "app_sessions",
+    "handoffs.summary",
+    "customers.search_name",
+    "customers.phone_digits",
+)
+_SPLITS = ("train", "validation", "test")
+
+
+def make_image() -> WorldImage:
+    """Build the bank's database as it is before any task.
+
+    Returns:
+        The image; the same bytes in every process.
+    """
+    return WorldImage.build(
+        (_HERE / "schema.sql").read_text(encoding="utf-8"),
+        generate(),
+        ungraded=_UNGRADED,
+        id_prefixes=ID_PREFIXES,
+    )
+
+
+def make_domain() -> Domain:
+    """Make the bank; use `gym_enterprise.load_domain("banking")`, which does so once.
+
+    Returns:
+        The domain `banking`.
+
+    Example:
+        >>> from gym_enterprise import load_domain
+        >>> load_domain("banking").image.tables["cards"].key
+        ('card_id',)
+    """
+    return Domain(
+        "banking",
+        make_image(),
+        TOOLS,
+        (_HERE / "policy.md").read_text(encoding="utf-8"),
+        {split: _HERE / "tasks" / f"{split}.jsonl" for split in _SPLITS},
+        documents=kb.load_documents(_DOCUMENTS),
+        attacks=attacks,
+        undo=undo,
+    )
