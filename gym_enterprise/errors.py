@@ -3,7 +3,8 @@
 ======================  =============================================================
 who is at fault         classes
 ======================  =============================================================
-the caller              `UsageError`, `UnknownDomain`, `UnknownTask`, `InvalidAction`, `OutOfTurn`, `SnapshotError`
+the caller              `UsageError`, `UnknownDomain`, `UnknownTask`, `InvalidAction`, `OutOfTurn`,
+                        `SnapshotError`
 the author of a domain  `SchemaError`, `ToolDefinitionError`, `WorldError`
 the author of a task    `TaskError`
 the model               none: its faults are observations, never exceptions (see `gym_enterprise.dispatch`)
@@ -75,9 +76,7 @@ class TaskError(GymEnterpriseError, ValueError):
         return _rebuild_task_error, (self.rule, self.task_id, self.field, self.source)
 
 
-def _rebuild_task_error(
-    rule: str, task_id: str | None, field: str | None, source: str | None
-) -> TaskError:
+def _rebuild_task_error(rule: str, task_id: str | None, field: str | None, source: str | None) -> TaskError:
     return TaskError(rule, task_id=task_id, field=field, source=source)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 MAX_DEPTH = 64
 """Deepest nesting of objects and arrays that a value may have."""
+MAX_DIGITS = 1000
+"""Longest integer in digits: longer ones take quadratic time, and from 4300 on Python refuses them."""
 
 
 def parse(text: str) -> Any:
@@ -35,6 +37,27 @@ def parse(text: str) -> Any:
     return value
 
 
+def recorded(value: Any) -> str:
+    r"""Return JSON text of what a player passed, for the record.
+
+    Args:
+        value: What `why_not_json` has nothing against.
+
+    Returns:
+        JSON that any reader can decode: a value with NaN, an infinity or a lone surrogate is kept as text.
+
+    Example:
+        >>> print(recorded({"amount": float("nan")}))
+        "{\"amount\": NaN}"
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except ValueError:
+        return json.dumps(json.dumps(value))
+    return text
+
+
 def canonical(value: Any) -> str:
     """Return the one text for a JSON value: sorted keys, no blanks, ASCII, typed numbers (5 is not 5.0)."""
     return _ENCODER.encode(value)
@@ -46,6 +69,8 @@ def why_not_json(value: Any, depth: int = 0) -> str | None:
     NaN and the infinities pass: tools refuse them by field name, which is the better message.
     """
     kind = type(value)
+    if kind is int and value.bit_length() > _MAX_BITS:
+        return f"an integer has more than {MAX_DIGITS} digits"
     if value is None or kind in (str, int, float, bool):
         return None
     if depth >= MAX_DEPTH:
@@ -66,15 +91,22 @@ def why_not_json(value: Any, depth: int = 0) -> str | None:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)!r}")
+        seen: set[str] = set()
+        double = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"duplicate key {double!r}")
     return result
+
+
+def _integer(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"an integer has more than {MAX_DIGITS} digits")
+    return int(text)
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise ValueError(f"the number {text} is too large")
+        raise ValueError(f"the number {text[:40]} is too large")
     return value + 0.0
 
 
@@ -82,5 +114,8 @@ def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is not a JSON number")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant)
+_MAX_BITS = (10**MAX_DIGITS).bit_length()
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_int=_integer, parse_float=_finite, parse_constant=_no_constant
+)
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,103 @@
+"""What a player may do: read an action, or say exactly why the object is not one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gym_enterprise import strict_json
+from gym_enterprise.errors import InvalidAction
+
+MAX_TEXT = 100_000
+"""Longest message in characters; a longer one is cut there and says so."""
+
+_KEYS = {
+    "message": {"type", "content"},
+    "stop": {"type", "content"},
+    "tool_call": {"type", "name", "arguments", "id", "content"},
+}
+_SHAPES = (
+    '{"type": "message", "content": text}, {"type": "tool_call", "name": text, "arguments": {...}} '
+    'or {"type": "stop"}'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """An action whose shape has been checked."""
+
+    type: Literal["message", "tool_call", "stop"]
+    content: str = ""
+    """What is said; beside a call: held until this seat's next message."""
+    name: Any = None
+    """The tool; not text when the call is malformed."""
+    arguments: Any = None
+    id: str | None = None
+
+
+def read_action(action: Any) -> Parsed:
+    """Check the shape of an action.
+
+    A tool call whose name or arguments are wrong is still an action: its caller gets an error to read.
+
+    Args:
+        action: Anything.
+
+    Returns:
+        The parsed action; text longer than `MAX_TEXT` is cut and marked.
+
+    Raises:
+        InvalidAction: It is not an action; the message says why and what would be one.
+    """
+    kind = action.get("type") if isinstance(action, dict) else None
+    if not isinstance(kind, str) or kind not in _KEYS:
+        raise InvalidAction(f"not an action: {_short(action)}; an action is {_SHAPES}")
+    if reason := strict_json.why_not_json(action):
+        raise InvalidAction(f"the action is not JSON: {reason}")
+    unknown = [key for key in action if key not in _KEYS[kind]]
+    content = action.get("content", "" if kind != "message" else None)
+    if kind != "tool_call":
+        if unknown:
+            raise InvalidAction(f"a {kind} has no field {unknown[0]!r}; its fields: type, content")
+        if content is None and kind == "stop":
+            content = ""
+    elif content is None:
+        content = ""
+    if not isinstance(content, str):
+        raise InvalidAction(f"the content of a {kind} should be text, got {_short(content)}")
+    content = _text(content)
+    if kind != "tool_call":
+        return Parsed(kind, content)  # type: ignore[arg-type]
+    call_id = action.get("id")
+    if call_id is not None and not (
+        isinstance(call_id, str) and 0 < len(call_id) <= 128 and _is_text(call_id)
+    ):
+        raise InvalidAction(
+            f"the id of a call should be a text of 1 to 128 characters, got {_short(call_id)}"
+        )
+    name = action.get("name")
+    if isinstance(name, str) and not _is_text(name):
+        name = None  # unreadable: no history may hold what cannot be encoded
+    if unknown:
+        # An unreadable call, so that a call with, say, a forged requestor is answered and never runs.
+        return Parsed("tool_call", content, None, f"a call has no field {unknown[0]!r}", call_id)
+    return Parsed("tool_call", content, name, action.get("arguments"), call_id)
+
+
+def _text(text: str) -> str:
+    if not _is_text(text):
+        raise InvalidAction("the content holds a lone surrogate, which is not text; leave it out")
+    if len(text) > MAX_TEXT:
+        return f"{text[:MAX_TEXT]} … [cut at {MAX_TEXT} of {len(text)} characters]"
+    return text
+
+
+def _is_text(text: str) -> bool:
+    """Say whether a string is text, which it is not when it holds a lone surrogate."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value) if strict_json.why_not_json(value) is None else repr(type(value).__name__)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,364 @@
+"""What a task must pass before it may train or judge anybody.
+
+===========  ==========================================================================================
+check        passes when
+===========  ==========================================================================================
+reference    the reference scores 1, replayed and in conversation, and a second pass is consistent
+attack       it scores 0, wherever the task's declared knobs say that it applies
+inverse      another way to do the same still scores 1
+===========  ==========================================================================================
+
+Whether an attack applies is decided from `meta.knobs`, never from the reward. Every grade here is given by
+both graders. The attacks of the core are *silent*, *claims*, *half_done* and *blanket*; a domain adds more.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from gym_enterprise.dispatch import Dispatcher, Outcome
+from gym_enterprise.domain import Domain
+from gym_enterprise.episode import Episode
+from gym_enterprise.errors import TaskError
+from gym_enterprise.grading import Grade
+from gym_enterprise.harness.rollout import run_episode
+from gym_enterprise.messages import Observation
+from gym_enterprise.tasks import Action, Task
+
+ORDERS = 5
+"""Random orders of the reference that are tried."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of one task."""
+
+    task_id: str
+    kind: Literal["reference", "attack", "inverse"]
+    """What is tried."""
+    name: str
+    """Which one; the attack "domain" stands for attacks that could not be made."""
+    applicable: bool
+    reward: float | None = None
+    """What it scored; None when it does not apply or is not scored."""
+    ok: bool = True
+    detail: str = ""
+    """Why it failed, or what it did."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON value."""
+        return asdict(self)
+
+
+def check_task(domain: Domain, task: Task) -> list[Check]:
+    """Run every check on one task.
+
+    Args:
+        domain: The task's domain.
+        task: The task.
+
+    Returns:
+        The checks, in a fixed order.
+    """
+    try:
+        domain.admit(task)
+    except TaskError as error:
+        return [Check(task.id, "reference", "replay", True, None, False, str(error))]
+    bench = _Bench(domain, task)
+    checks = [
+        bench.check("reference", "replay", 1.0, lambda: bench.play(task.reference)),
+        bench.check("reference", "conversation", 1.0, bench.converse),
+        bench.check("reference", "consistency", 1.0, bench.replay_twice),
+    ]
+    try:
+        attacks = bench.attacks()
+    except Exception as error:  # the domain's own code, fed with the task's knobs
+        checks.append(Check(task.id, "attack", "domain", True, None, False, _raised(error)))
+        attacks = bench.core_attacks()
+    for name, attack in attacks.items():
+        checks.append(bench.check("attack", name, 0.0, attack))
+    for name, inverse in bench.inverses().items():
+        checks.append(bench.check("inverse", name, 1.0, inverse))
+    return checks
+
+
+def summarise(checks: Sequence[Check]) -> list[dict[str, Any]]:
+    """Count checks by kind and name: applicable, reward 1, not applicable, failed."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for check in checks:
+        row = rows.setdefault(
+            (check.kind, check.name),
+            {
+                "kind": check.kind,
+                "name": check.name,
+                "applicable": 0,
+                "reward_1": 0,
+                "not_applicable": 0,
+                "failed": 0,
+            },
+        )
+        row["applicable" if check.applicable else "not_applicable"] += 1
+        row["reward_1"] += check.reward == 1.0
+        row["failed"] += not check.ok
+    return list(rows.values())
+
+
+Trial = Callable[[], Grade | None]
+"""Plays something and returns its grade; None when it does not apply."""
+
+
+class _Bench:
+    """Plays one task in many ways, in one episode that is reset each time."""
+
+    def __init__(self, domain: Domain, task: Task) -> None:
+        self._domain, self._task = domain, task
+        self._episode = Episode(domain, task, max_steps=10_000, max_errors=10_000)
+        self._effective = self._find_effective()
+        self._user = "scripted" if task.user.script else "replay"
+
+    def check(
+        self, kind: Literal["reference", "attack", "inverse"], name: str, wanted: float, trial: Trial
+    ) -> Check:
+        try:
+            grade = trial()
+        except Exception as error:  # one broken check must not hide what the others find
+            return Check(self._task.id, kind, name, True, None, False, _raised(error))
+        if grade is None:
+            return Check(self._task.id, kind, name, False)
+        ok = grade.reward == wanted
+        detail = "" if ok else f"{grade.reason}; {json.dumps(grade.diff)}"
+        return Check(self._task.id, kind, name, True, grade.reward, ok, detail)
+
+    def play(self, actions: Sequence[Action]) -> Grade:
+        """Run calls without turns; what fails is passed over, as an agent might."""
+        dispatcher = self._fresh()
+        for action in actions:
+            if _run(dispatcher, action).ends:
+                break
+        return self._episode.grade(audit=True)
+
+    def converse(self) -> Grade:
+        episode = Episode(self._domain, self._task, world=self._episode.world)
+        return run_episode(episode, "oracle", self._user, audit=True).grade
+
+    def replay_twice(self) -> Grade:
+        """A second pass keeps reward 1 exactly when it changed no graded row."""
+        first = self.play(self._task.reference)
+        before = self._episode.world.changes()
+        for action in self._task.reference:
+            _run(self._episode.dispatcher, action)
+        second = self._episode.grade(audit=True)
+        same = self._episode.world.changes() == before
+        if second.reward != float(same):
+            did = "changed nothing" if same else "did work again"
+            raise _StepFailed(f"the second pass {did}, and scores {second.reward}")
+        return first
+
+    # -- attacks --------------------------------------------------------------------------------------
+
+    def attacks(self) -> dict[str, Trial]:
+        own = {
+            name: (lambda actions=actions: None if actions is None else self.play(actions))
+            for name, actions in self._domain.attacks(self._task).items()
+        }
+        return self.core_attacks() | own
+
+    def core_attacks(self) -> dict[str, Trial]:
+        return {
+            "silent": lambda: self._talk(_Silent),
+            "claims": lambda: self._talk(_Claims),
+            "half_done": self._half_done,
+            "blanket": self._blanket,
+        }
+
+    def _talk(self, player: type) -> Grade:
+        episode = Episode(self._domain, self._task, world=self._episode.world)
+        return run_episode(episode, player, self._user, audit=True).grade
+
+    def _half_done(self) -> Grade | None:
+        if self._task.meta.knobs.get("writes", len(self._effective)) < 2:
+            return None
+        last = self._effective[-1]
+        return self.play([a for index, a in enumerate(self._task.reference) if index != last])
+
+    def _blanket(self) -> Grade | None:
+        """Do each write to every row that it could be done to."""
+        if not self._task.meta.knobs.get("siblings", 0):
+            return None
+        dispatcher = self._fresh()
+        for index, action in enumerate(self._task.reference):
+            if _run(dispatcher, action).ends:
+                break
+            if index in self._effective:
+                for sibling in self._siblings(action):
+                    _run(dispatcher, sibling)
+        return self._episode.grade(audit=True)
+
+    def _siblings(self, action: Action) -> Iterator[Action]:
+        tool = self._domain.toolsets[action.seat].get(action.name)
+        for argument, column in tool.keys.items() if tool else ():
+            table, _, name = column.partition(".")
+            rows = self._episode.world.query(f'SELECT DISTINCT "{name}" AS key FROM "{table}" ORDER BY 1')
+            for row in rows:
+                if row["key"] != action.arguments.get(argument):
+                    arguments = {**action.arguments, argument: row["key"]}
+                    yield action.model_copy(update={"arguments": arguments})
+
+    # -- inverses -------------------------------------------------------------------------------------
+
+    def inverses(self) -> dict[str, Trial]:
+        return {
+            "reordered": self._reordered,
+            "extra_reads": self._extra_reads,
+            "spellings": self._spellings,
+            "undo_redo": self._undo_redo,
+            "chatter": self._chatter,
+        }
+
+    def _reordered(self) -> Grade | None:
+        draw = random.Random(self._task.hash)
+        orders = {self._random_order(draw): None for _ in range(ORDERS)}
+        orders.pop(tuple(range(len(self._task.reference))), None)
+        grades = [self.play([self._task.reference[index] for index in order]) for order in orders]
+        return next((grade for grade in grades if grade.reward != 1.0), grades[0]) if grades else None
+
+    def _random_order(self, draw: random.Random) -> tuple[int, ...]:
+        order: list[int] = []
+        waiting = list(range(len(self._task.reference)))
+        while waiting:
+            ready = [i for i in waiting if all(before in order for before in self._task.predecessors(i))]
+            order.append(draw.choice(ready))
+            waiting.remove(order[-1])
+        return tuple(order)
+
+    def _extra_reads(self) -> Grade:
+        """After each action, repeat all earlier ones that change nothing graded, and search besides."""
+        dispatcher = self._fresh()
+        for index, action in enumerate(self._task.reference):
+            if self._do(dispatcher, action).ends:
+                break
+            for earlier in range(index + 1):
+                if earlier not in self._effective:
+                    _run(dispatcher, self._task.reference[earlier])
+            if self._domain.documents:
+                dispatcher.call("agent", "kb_search", {"query": self._domain.documents[0].title})
+        return self._episode.grade(audit=True)
+
+    def _spellings(self) -> Grade | None:
+        """Write every number another way: 33 as 33.0, 33.5 as 3.35e1."""
+        plain = [json.dumps(action.arguments) for action in self._task.reference]
+        spelt = [_respelt(action.arguments) for action in self._task.reference]
+        if plain == spelt:
+            return None
+        dispatcher = self._fresh()
+        for action, text in zip(self._task.reference, spelt, strict=True):
+            outcome = dispatcher.call(action.seat, action.name, text)
+            _must_work(outcome, action)
+        return self._episode.grade(audit=True)
+
+    def _undo_redo(self) -> Grade | None:
+        dispatcher = self._fresh()
+        undone = False
+        for index, action in enumerate(self._task.reference):
+            inverse = self._domain.undo(self._episode.world, action) if index in self._effective else None
+            self._do(dispatcher, action)
+            if inverse is not None:
+                undone = True
+                self._do(dispatcher, inverse)
+                self._do(dispatcher, action)
+        return self._episode.grade(audit=True) if undone else None
+
+    def _chatter(self) -> Grade:
+        """Talk before every action, in turns."""
+        self._episode.reset()
+        for action in self._task.reference:
+            for _ in range(4):
+                seat = self._episode.turn
+                assert seat is not None
+                self._episode.act(seat, {"type": "message", "content": "One moment, please."})
+            if self._episode.turn != action.seat:
+                assert self._episode.turn is not None
+                self._episode.act(self._episode.turn, {"type": "message", "content": "Go on."})
+            call = {"type": "tool_call", "name": action.name, "arguments": action.arguments}
+            self._episode.act(action.seat, call)
+        return self._episode.grade(audit=True)
+
+    # -- inside ---------------------------------------------------------------------------------------
+
+    def _fresh(self) -> Dispatcher:
+        self._episode.reset()
+        return self._episode.dispatcher
+
+    def _find_effective(self) -> list[int]:
+        """Return the indices of the reference actions that change graded rows."""
+        dispatcher = self._fresh()
+        effective = []
+        before = self._episode.world.changes()
+        for index, action in enumerate(self._task.reference):
+            self._do(dispatcher, action)
+            after = self._episode.world.changes()
+            if after != before:
+                effective.append(index)
+            before = after
+        return effective
+
+    def _do(self, dispatcher: Dispatcher, action: Action) -> Outcome:
+        outcome = _run(dispatcher, action)
+        _must_work(outcome, action)
+        return outcome
+
+
+class _StepFailed(Exception):
+    """Something that should work did not."""
+
+
+class _Silent:
+    """An agent that does nothing and ends the conversation."""
+
+    def __init__(self, view: Any, seed: int) -> None: ...
+
+    def act(self, observation: Observation) -> dict[str, Any]:
+        return {"type": "stop"}
+
+
+class _Claims(_Silent):
+    """An agent that says it has done everything, and does nothing."""
+
+    def act(self, observation: Observation) -> dict[str, Any]:
+        text = "I have done everything that you asked for. It is completed now. Is there anything else?"
+        return {"type": "message", "content": text}
+
+
+def _run(dispatcher: Dispatcher, action: Action) -> Outcome:
+    return dispatcher.call(action.seat, action.name, action.arguments)
+
+
+def _raised(error: Exception) -> str:
+    known = isinstance(error, TaskError | _StepFailed)
+    return str(error) if known else f"raised {type(error).__name__}: {error}"
+
+
+def _must_work(outcome: Outcome, action: Action) -> None:
+    if not outcome.ok:
+        raise _StepFailed(f"the call of {action.name!r} fails: {outcome.to_dict()['error']['message']}")
+
+
+def _respelt(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)}: {_respelt(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_respelt, value)) + "]"
+    if type(value) is int and abs(value) <= 2**53:  # beyond it a decimal spelling is refused, see lossless.py
+        return f"{value}.0"
+    if type(value) is float:
+        digits = repr(value)
+        whole, point, cents = digits.partition(".")
+        sign, whole = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
+        if "e" in digits or not point:
+            return digits
+        return f"{sign}{whole[0]}.{whole[1:]}{cents}e{len(whole) - 1}"
+    return json.dumps(value)

@@ -1,0 +1,347 @@
+"""`Domain`: everything a domain provides; registering, loading and caching domains by name."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from gym_enterprise.errors import TaskError, UnknownDomain, UnknownTask, UsageError
+from gym_enterprise.grading import Grader
+from gym_enterprise.image import WorldImage
+from gym_enterprise.knowledge import knowledge_tools
+from gym_enterprise.messages import SEATS, Seat
+from gym_enterprise.tasks import Action, Task, TaskSet, UserScenario, View, check_field, load_tasks
+from gym_enterprise.tools import Tool
+from gym_enterprise.toolset import Toolset
+from gym_enterprise.world import World
+from kb import BM25Retriever, Document, Retriever
+
+TaskSource = Path | str | Iterable[Task]
+Attacks = Mapping[str, Sequence[Action] | None]
+TruncationReward = Literal["state", "zero"]
+
+
+class Domain:
+    """One business: its database, tools, policy and tasks. Immutable; share it between episodes and threads.
+
+    Args:
+        name: Short lower-case name.
+        image: The initial database.
+        tools: All tools of both seats; `kb_search` and `kb_read` are added when there are documents.
+        policy: The agent's system text.
+        tasks: By split, a JSONL file or tasks. Read, and each reference replayed, at first use.
+        documents: Policy documents.
+        retriever: Ranks the documents; BM25 by default.
+        first_speaker: The seat that opens.
+        stop_tokens: Texts in a message that end the conversation and are never shown.
+        max_steps: Budget of messages and calls of both seats.
+        max_errors: Budget of failed calls of both seats.
+        truncation_reward: After a budget ran out, grade the "state" or give "zero".
+        attacks: For a task, named sequences of actions that must not score; None where one does not apply.
+        undo: For a write that is about to run on a world, the call that takes it back, or None.
+
+    Raises:
+        UsageError: A setting is not one of its values.
+        ToolDefinitionError: Two tools of a seat share a name.
+
+    Example:
+        See `docs/writing-a-domain.md` and `examples/custom_domain.py`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        image: WorldImage,
+        tools: Iterable[Tool],
+        policy: str,
+        tasks: Mapping[str, TaskSource],
+        *,
+        documents: Iterable[Document] = (),
+        retriever: Retriever | None = None,
+        first_speaker: Seat = "user",
+        stop_tokens: Sequence[str] = ("###STOP###",),
+        max_steps: int = 100,
+        max_errors: int = 10,
+        truncation_reward: TruncationReward = "state",
+        attacks: Callable[[Task], Attacks] | None = None,
+        undo: Callable[[World, Action], Action | None] | None = None,
+    ) -> None:
+        _check_settings(name, first_speaker, stop_tokens, max_steps, max_errors, truncation_reward)
+        self.name, self.image, self.policy = name, image, policy
+        self.documents = tuple(documents)
+        self.retriever: Retriever = retriever or BM25Retriever(self.documents)
+        self.first_speaker: Seat = first_speaker
+        self.stop_tokens = tuple(stop_tokens)
+        self.max_steps, self.max_errors = max_steps, max_errors
+        self.truncation_reward: TruncationReward = truncation_reward
+        self._attacks, self._undo = attacks, undo
+        everything = tuple(tools)
+        if self.documents:
+            everything += knowledge_tools(self.documents, self.retriever)
+        self.toolsets: dict[Seat, Toolset] = {seat: Toolset(seat, everything) for seat in SEATS}
+        self.tasks = _Splits(self, tasks)
+        self.grader = Grader(self)
+        self._source: tuple[str, dict[str, Any]] | None = None
+
+    def toolset(self, seat: Seat) -> Toolset:
+        """Return the tools of one seat."""
+        return self.toolsets[seat]
+
+    def task(self, task_id: str) -> Task:
+        """Return a task by id, from whichever split has it."""
+        for tasks in self.tasks.values():
+            if task_id in tasks:
+                return tasks[task_id]
+        raise UnknownTask(f"domain {self.name!r} has no task {task_id!r}; see `gym-enterprise tasks list`")
+
+    def view(self, task: Task, seat: Seat) -> View:
+        """Return what a seat may know of a task."""
+        tools = self.toolsets[seat].advertised(task)
+        if seat == "agent":
+            return View(seat, self.policy, tools)
+        return View(seat, scenario_text(task.user), tools, task.user)
+
+    def admit(self, task: Task) -> Task:
+        """Check a task against this domain and bind it: names exist, the reference works and has an effect.
+
+        Args:
+            task: A task of this domain.
+
+        Returns:
+            The same task.
+
+        Raises:
+            TaskError: Naming the task, the field and the rule.
+        """
+        if task._domain is not self:
+            self._check_names(task)
+            self.grader.targets(task)
+            task._domain = self
+        return task
+
+    def attacks(self, task: Task) -> Attacks:
+        """Return this domain's own attacks on a task; None marks one that does not apply."""
+        return self._attacks(task) if self._attacks else {}
+
+    def undo(self, world: World, action: Action) -> Action | None:
+        """Return the call that would take back a write that is about to run, or None."""
+        return self._undo(world, action) if self._undo else None
+
+    def _check_names(self, task: Task) -> None:
+        if task.domain != self.name:
+            raise TaskError(f"should be {self.name!r}, got {task.domain!r}", task_id=task.id, field="domain")
+        for name in task.user.tools:
+            if self.toolsets["user"].get(name) is None:
+                known = ", ".join(tool.name for tool in self.toolsets["user"]) or "none"
+                raise TaskError(
+                    f"there is no user tool {name!r}; user tools: {known}",
+                    task_id=task.id,
+                    field="user.tools",
+                )
+        known_documents = self._document_ids
+        for document in task.documents:
+            if document not in known_documents:
+                raise TaskError(f"there is no document {document!r}", task_id=task.id, field="documents")
+
+    @cached_property
+    def _document_ids(self) -> frozenset[str]:
+        return frozenset(document.id for document in self.documents)
+
+    def __repr__(self) -> str:
+        return f"Domain({self.name!r})"
+
+    def __copy__(self) -> Domain:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._source is None:
+            raise TypeError(
+                f"domain {self.name!r} was built by hand, so another process cannot rebuild it: register it "
+                'with register_domain(name, "module:function") and get it from load_domain(name)'
+            )
+        name, arguments = self._source
+        return _reload, (name, arguments, _entry_point(name))
+
+
+class _Splits(Mapping[str, TaskSet]):
+    """Tasks by split, read and admitted at first use."""
+
+    def __init__(self, domain: Domain, sources: Mapping[str, TaskSource]) -> None:
+        self._domain = domain
+        self._sources: dict[str, Path | str | list[Task]] = {
+            split: source if isinstance(source, Path | str) else list(source)
+            for split, source in sources.items()
+        }
+        self._loaded: dict[str, TaskSet] = {}
+        self._lock = threading.RLock()
+
+    def __getitem__(self, split: str) -> TaskSet:
+        if split not in self._sources:
+            raise UsageError(
+                f"domain {self._domain.name!r} has no split {split!r}; splits: {', '.join(self._sources)}"
+            )
+        with self._lock:
+            if split not in self._loaded:
+                source = self._sources[split]
+                if isinstance(source, Path | str):
+                    source = load_tasks(source, domain=self._domain.name, split=split)
+                for task in source:
+                    check_field(task, "split", split)
+                    self._domain.admit(task)
+                tasks = TaskSet(source, f"{self._domain.name}/{split}")
+                self._refuse_doubles(split, tasks)
+                self._loaded[split] = tasks
+        return self._loaded[split]
+
+    def _refuse_doubles(self, split: str, tasks: TaskSet) -> None:
+        for other, loaded in self._loaded.items():
+            for task_id in tasks:
+                if task_id in loaded:
+                    raise TaskError(
+                        f"stands in the splits {other!r} and {split!r}; ids are unique in a domain",
+                        task_id=task_id,
+                        field="id",
+                    )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def __contains__(self, split: object) -> bool:
+        return split in self._sources
+
+
+def _check_settings(
+    name: str,
+    first_speaker: str,
+    stop_tokens: Sequence[str],
+    max_steps: int,
+    max_errors: int,
+    truncation_reward: str,
+) -> None:
+    if first_speaker not in SEATS:
+        raise UsageError(f"domain {name!r}: first_speaker should be one of {SEATS}, got {first_speaker!r}")
+    if isinstance(stop_tokens, str) or not all(
+        isinstance(token, str) and token.strip() for token in stop_tokens
+    ):
+        raise UsageError(
+            f"domain {name!r}: stop_tokens should be a list of texts, none blank, got {stop_tokens!r}"
+        )
+    for setting, value in (("max_steps", max_steps), ("max_errors", max_errors)):
+        if type(value) is not int or value < 1:
+            raise UsageError(
+                f"domain {name!r}: {setting} should be a whole number of at least 1, got {value!r}"
+            )
+    if truncation_reward not in ("state", "zero"):
+        raise UsageError(
+            f"domain {name!r}: truncation_reward should be 'state' or 'zero', got {truncation_reward!r}"
+        )
+
+
+def scenario_text(user: UserScenario) -> str:
+    """Write a user's scenario as the first message of its history."""
+    parts = ["You are the customer in this conversation.", user.persona, user.instructions]
+    if user.script is not None:
+        parts.append(f"You begin with: {user.script.opening}")
+        facts = [f"- {name.replace('_', ' ')}: {fact.value}" for name, fact in user.script.facts.items()]
+        parts.append("\n".join(["What you know:", *facts]) if facts else "")
+        parts += [f"Later you also want: {want.say}" for want in user.script.later]
+    return "\n\n".join(part for part in parts if part)
+
+
+# -- loading by name --------------------------------------------------------------------------------------
+
+_ENTRY_POINTS = {"banking": "gym_enterprise.domains.banking:make_domain"}
+_loaded: dict[tuple[str, str], Domain] = {}
+_lock = threading.RLock()
+
+
+def register_domain(name: str, entry_point: str) -> None:
+    """Make a domain loadable by name, in this process and in its workers.
+
+    Args:
+        name: The name for `load_domain`.
+        entry_point: `"module:function"`; the function returns a `Domain` of that name.
+
+    Raises:
+        UsageError: The entry point has another form, or the name is taken by another one.
+    """
+    module, colon, function = entry_point.partition(":")
+    if not (module and colon and function):
+        raise UsageError(f'the entry point {entry_point!r} should be "module:function"')
+    if _ENTRY_POINTS.setdefault(name, entry_point) != entry_point:
+        raise UsageError(f"the domain name {name!r} is taken by {_ENTRY_POINTS[name]!r}: choose another")
+
+
+def registered_domains() -> tuple[str, ...]:
+    """Return the names that `load_domain` takes."""
+    return tuple(_ENTRY_POINTS)
+
+
+def load_domain(name: str, **arguments: Any) -> Domain:
+    """Load a domain once and share it.
+
+    Args:
+        name: A registered name, or an entry point "module:function".
+        arguments: For the domain's own function, such as `data_dir=`.
+
+    Returns:
+        The domain; the same object for the same name and arguments.
+
+    Raises:
+        UnknownDomain: No domain of that name is registered, or its entry point does not exist.
+
+    Example:
+        >>> load_domain("banking").tasks["train"]["..."]  # doctest: +SKIP
+    """
+    key = (name, repr(sorted(arguments.items())))
+    with _lock:
+        if key not in _loaded:
+            module, _, function = _entry_point(name).partition(":")
+            domain = _imported(name, module, function)(**arguments)
+            if domain.name != name and ":" not in name:
+                raise UsageError(f"the entry point of {name!r} returned the domain {domain.name!r}")
+            domain._source = (name, arguments)
+            _loaded[key] = domain
+        return _loaded[key]
+
+
+def _imported(name: str, module: str, function: str) -> Callable[..., Domain]:
+    try:
+        return getattr(importlib.import_module(module), function)  # type: ignore[no-any-return]
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # a module that the domain itself needs
+        raise UnknownDomain(
+            f"domain {name!r}: there is no module {module!r}; check the entry point"
+        ) from error
+    except AttributeError as error:
+        raise UnknownDomain(
+            f"domain {name!r}: module {module!r} has no {function!r}; check the entry point"
+        ) from error
+
+
+def _entry_point(name: str) -> str:
+    if name in _ENTRY_POINTS:
+        return _ENTRY_POINTS[name]
+    if ":" in name:
+        return name
+    raise UnknownDomain(
+        f"there is no domain {name!r}; domains: {', '.join(_ENTRY_POINTS)}; your own: register_domain(), or "
+        '"module:function"'
+    )
+
+
+def _reload(name: str, arguments: dict[str, Any], entry_point: str) -> Domain:
+    if name != entry_point:
+        register_domain(name, entry_point)
+    return load_domain(name, **arguments)

@@ -1,0 +1,1 @@
+"""Driving whole episodes: one loop for demonstration, checks and evaluation."""

@@ -1,0 +1,137 @@
+"""`run_episode`: two players play one episode to its end."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from gym_enterprise.episode import Episode, Transcript
+from gym_enterprise.errors import InfrastructureError
+from gym_enterprise.grading import Grade
+from gym_enterprise.messages import Message
+from gym_enterprise.seating import derive_seed, seat_player, take_turn
+
+_log = logging.getLogger("gym_enterprise")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is kept of one episode."""
+
+    domain: str
+    task_id: str
+    seed: int
+    """Seed of the run, from which the players' seeds were derived."""
+    trial: int
+    """Number of the trial."""
+    grade: Grade
+    """Reward, reason and diff."""
+    transcript: Transcript = field(repr=False)
+    """Messages and calls of both seats in order, as (seat, message)."""
+    steps: int
+    """Messages and calls of both seats."""
+    reason: str
+    """Why the episode ended."""
+    terminated: bool
+    truncated: bool
+    error: str | None = None
+    """What broke, when the episode is not scored."""
+
+    @property
+    def reward(self) -> float | None:
+        """1.0 or 0.0; None when the episode is not scored."""
+        return self.grade.reward
+
+    @property
+    def calls(self) -> list[tuple[str, str, Any]]:
+        """All calls that were run, in order, as (seat, name, arguments), for `regrade`."""
+        return [
+            (seat, message.call.name, message.call.arguments)
+            for seat, message in self.transcript
+            if message.role == "tool" and message.call and not _not_executed(message)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON value."""
+        return {
+            "domain": self.domain,
+            "task_id": self.task_id,
+            "seed": self.seed,
+            "trial": self.trial,
+            "grade": self.grade.to_dict(),
+            "transcript": [{"seat": seat, **message.to_dict()} for seat, message in self.transcript],
+            "steps": self.steps,
+            "reason": self.reason,
+            "terminated": self.terminated,
+            "truncated": self.truncated,
+            "error": self.error,
+        }
+
+
+def run_episode(
+    episode: Episode,
+    agent: Any,
+    user: Any = "scripted",
+    *,
+    seed: int = 0,
+    trial: int = 0,
+    audit: bool = False,
+) -> Record:
+    """Let two players play an episode to its end.
+
+    Args:
+        episode: The episode, fresh or under way.
+        agent: Player of the agent's seat: a name ("oracle"), a class or an instance.
+        user: Player of the user's seat: a name ("scripted", "replay"), a class or an instance.
+        seed: Seed of the run.
+        trial: Number of the trial.
+        audit: Grade with both graders.
+
+    Returns:
+        The record. A player that raises, a user without a usable action, or a grader that fails leaves it
+        unscored, never 0.
+
+    Raises:
+        UsageError: A player specification is not one.
+
+    Example:
+        >>> record = run_episode(Episode(domain, task), OraclePlayer, ScriptedUser)  # doctest: +SKIP
+        >>> record.reward  # doctest: +SKIP
+        1.0
+    """
+    seeds = {seat: derive_seed(seed, episode.task.id, trial, seat) for seat in ("agent", "user")}
+    players = {
+        "agent": seat_player(agent, episode, "agent", seeds["agent"]),
+        "user": seat_player(user, episode, "user", seeds["user"]),
+    }
+    failure = None
+    while (seat := episode.turn) is not None:
+        try:
+            take_turn(episode, seat, players[seat])
+        except InfrastructureError as error:
+            failure = str(error)
+            episode.fail("simulator_error" if seat == "user" else "agent_error")
+    try:
+        grade = episode.grade(audit=audit)
+    except Exception as error:
+        _log.exception("grading task %s failed", episode.task.id)
+        failure = f"grading raised {type(error).__name__}: {error}"
+        grade = Grade(None, f"not scored: {failure}")
+    return Record(
+        domain=episode.domain.name,
+        task_id=episode.task.id,
+        seed=seed,
+        trial=trial,
+        grade=grade,
+        transcript=episode.transcript,
+        steps=episode.step,
+        reason=episode.reason,
+        terminated=episode.terminated,
+        truncated=episode.truncated,
+        error=failure,
+    )
+
+
+def _not_executed(answer: Message) -> bool:
+    return answer.result.get("error", {}).get("code") == "not_executed"  # type: ignore[no-any-return]
