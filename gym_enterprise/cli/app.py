@@ -1,0 +1,34 @@
+"""The command tree."""
+
+from __future__ import annotations
+
+import typer
+
+from gym_enterprise.cli import demo, kb, tasks
+
+
+def make_app() -> typer.Typer:
+    """Return the whole command line as a Typer application."""
+    app = typer.Typer(
+        name="gym-enterprise",
+        help="A gym for enterprise conversational agents: two players, one database, an exact reward.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+    )
+    app.callback()(version)
+    app.command(name="demo")(demo.demo)
+    app.add_typer(tasks.app, name="tasks")
+    app.add_typer(kb.app, name="kb")
+    return app
+
+
+def version(
+    show: bool = typer.Option(False, "--version", help="Print the version and leave.", is_eager=True),
+) -> None:
+    """A gym for enterprise conversational agents: two players, one database, an exact reward."""
+    if show:
+        from gym_enterprise import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit

@@ -1,0 +1,127 @@
+"""The command line: what it prints, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gym_enterprise.cli.app import make_app
+
+SHOP = "tests.shop:make_domain"
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(make_app(), list(arguments))
+    return result.exit_code, result.output
+
+
+def run_process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    program = "from gym_enterprise.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "COLUMNS": "200"},
+    )
+
+
+def test_without_arguments_it_prints_help() -> None:
+    _, output = run()
+    assert "demo" in output
+    assert "tasks" in output
+    assert "kb" in output
+
+
+def test_the_demo_shows_a_reward_of_1_and_one_of_0() -> None:
+    code, output = run("demo")
+    assert code == 0
+    assert "reward 1.0" in output
+    assert "reward 0.0" in output
+    assert "Documents found" in output
+    assert "missing:" in output
+
+
+def test_the_demo_takes_a_domain_and_a_task() -> None:
+    code, output = run("demo", "--domain", SHOP, "--task", "expedite")
+    assert code == 0
+    assert "expedite_order_77" in output
+
+
+def test_tasks_check_of_the_bank_passes_with_counts() -> None:
+    code, output = run("tasks", "check", "banking", "--json")
+    report = json.loads(output)
+    rows = {(row["kind"], row["name"]): row for row in report["summary"]}
+    assert code == 0
+    assert report["tasks"] == 16
+    assert report["failures"] == []
+    assert rows["reference", "replay"]["reward_1"] == 16
+    for (kind, name), row in rows.items():
+        wanted = 0 if kind == "attack" else row["applicable"]
+        assert row["reward_1"] == wanted, (kind, name)
+
+
+def test_tasks_check_takes_one_split_or_one_task() -> None:
+    assert json.loads(run("tasks", "check", "banking", "--split", "test", "--json")[1])["tasks"] == 4
+    assert json.loads(run("tasks", "check", SHOP, "--task", "cancel", "--json")[1])["tasks"] == 1
+
+
+def test_tasks_check_of_a_task_set_with_a_leak_exits_with_1() -> None:
+    """The shop's cancellation, declared as having siblings, with a domain attack that is the right answer."""
+    code, output = run("tasks", "check", "tests.leaky:make_domain", "--json")
+    assert code == 1
+    assert [failure["name"] for failure in json.loads(output)["failures"]] == ["answer"]
+
+
+def test_tasks_check_of_a_broken_task_exits_with_1_and_says_where() -> None:
+    code, output = run("tasks", "check", "tests.leaky:make_broken_domain")
+    assert code == 1
+    assert "reference.0" in output
+    assert "insufficient_funds" in output
+
+
+def test_tasks_list_and_show() -> None:
+    assert len(json.loads(run("tasks", "list", "banking", "--json")[1])) == 16
+    shown = json.loads(run("tasks", "show", SHOP, "cancel")[1])
+    assert shown["reference"][1]["name"] == "cancel_order"
+
+
+def test_tasks_schema_is_a_json_schema_with_the_required_fields() -> None:
+    schema = json.loads(run("tasks", "schema")[1])
+    assert schema["required"] == ["id", "domain", "split", "family", "now", "reference"]
+
+
+def test_kb_search_ranks_and_kb_read_prints() -> None:
+    hits = json.loads(run("kb", "search", SHOP, "refund", "--json")[1])
+    assert [hit["document_id"] for hit in hits] == ["refunds"]
+    assert "A refund is a credit." in run("kb", "read", SHOP, "refunds")[1]
+    assert "No document matches." in run("kb", "search", SHOP, "zebra")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tasks", "list", "casino"], ["casino", "banking"]),
+        (["tasks", "list", "banking", "--split", "dev"], ["dev", "validation"]),
+        (["tasks", "show", "banking", "nope"], ["nope"]),
+        (["kb", "read", "banking", "../tasks"], ["../tasks", "search"]),
+        (["demo", "--task", "nope"], ["nope"]),
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_name_is_one_line_on_standard_error_and_exit_code_2(
+    arguments: list[str], words: list[str]
+) -> None:
+    done = run_process(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.strip().splitlines()) == 1
+    for word in words:
+        assert word in done.stderr
