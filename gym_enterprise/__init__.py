@@ -44,7 +44,7 @@ from kb import BM25Retriever, Document, load_documents
 from simulators import OraclePlayer, Player, ReplayUser, ScriptedUser
 
 if TYPE_CHECKING:
-    from gym_enterprise import banking_v0
+    import gym_enterprise.banking_v0 as banking_v0
 
 __version__ = "0.1.0"
 

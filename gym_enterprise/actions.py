@@ -59,7 +59,7 @@ def read_action(action: Any) -> Parsed:
     content = action.get("content", "" if kind != "message" else None)
     if kind != "tool_call":
         if unknown:
-            raise InvalidAction(f"a {kind} has no field {unknown[0]!r}; its fields: type, content")
+            raise InvalidAction(f"a {kind} has no field {_short(unknown[0])}; its fields: type, content")
         if content is None and kind == "stop":
             content = ""
     elif content is None:
@@ -81,7 +81,7 @@ def read_action(action: Any) -> Parsed:
         name = None  # unreadable: no history may hold what cannot be encoded
     if unknown:
         # An unreadable call, so that a call with, say, a forged requestor is answered and never runs.
-        return Parsed("tool_call", content, None, f"a call has no field {unknown[0]!r}", call_id)
+        return Parsed("tool_call", content, None, f"a call has no field {_short(unknown[0])}", call_id)
     return Parsed("tool_call", content, name, action.get("arguments"), call_id)
 
 
@@ -95,7 +95,11 @@ def _text(text: str) -> str:
 
 def _is_text(text: str) -> bool:
     """Say whether a string is text, which it is not when it holds a lone surrogate."""
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _short(value: Any) -> str:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MAX_RESULT = 200_000
 """Longest result in characters of JSON; a longer one is shown as text cut there."""
+MAX_ERROR = 4_000
+"""Longest error message in characters; a longer one, which repeats what it was given, is cut there."""
 
 _log = logging.getLogger("gym_enterprise")
 
@@ -68,6 +70,8 @@ class Outcome:
     def error(cls, code: str, message: str, *, counts: bool = True) -> Outcome:
         """Make the outcome of a call that did not work."""
         plain = str(message).encode("utf-8", "backslashreplace").decode()
+        if len(plain) > MAX_ERROR:
+            plain = f"{plain[:MAX_ERROR]} … [cut at {MAX_ERROR} of {len(plain)} characters]"
         return cls(
             False, _encode({"ok": False, "error": {"code": str(code), "message": plain}}), counts=counts
         )

@@ -25,6 +25,9 @@ class Call:
     arguments_json: str
     """The arguments as JSON text, so that nobody can change them afterwards."""
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Call:
+        return self
+
     @property
     def arguments(self) -> Any:
         """A fresh copy of the arguments; an object unless the call was malformed."""
@@ -51,6 +54,9 @@ class Message:
     """The text; for role "tool" the outcome as JSON."""
     call: Call | None = None
     """The call that is made (caller's role) or answered (role "tool")."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Message:
+        return self
 
     @property
     def result(self) -> Any:

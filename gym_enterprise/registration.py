@@ -25,7 +25,7 @@ def register_envs() -> None:
 
 
 def register_pettingzoo() -> None:
-    """Register all environments with PettingZoo as "gym_enterprise/<id>"; for versions that have a registry."""
+    """Register all environments with PettingZoo as "gym_enterprise/<id>", where it has a registry."""
     import pettingzoo
 
     if not hasattr(pettingzoo, "register"):
@@ -33,4 +33,5 @@ def register_pettingzoo() -> None:
     for env_id, domain in ENVIRONMENTS.items():
         name = f"gym_enterprise/{env_id}"
         if name not in pettingzoo.aec_registry:
-            pettingzoo.register("aec", name, entry_point="gym_enterprise.envs.aec:env", kwargs={"domain": domain})
+            entry_point = "gym_enterprise.envs.aec:env"
+            pettingzoo.register("aec", name, entry_point=entry_point, kwargs={"domain": domain})

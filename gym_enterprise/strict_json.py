@@ -78,7 +78,7 @@ def why_not_json(value: Any, depth: int = 0) -> str | None:
     if kind is dict:
         for key, item in value.items():
             if type(key) is not str:
-                return f"the key {key!r} is not a string"
+                return f"a key is {type(key).__name__}, not a string"
             reason = why_not_json(item, depth + 1)
             if reason:
                 return reason
