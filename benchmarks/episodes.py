@@ -19,7 +19,9 @@ from gym_enterprise import Domain, Episode, Task, load_domain, replay_reference,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=10.0, help="how long to measure each kind")
     parser.add_argument("--profile", action="store_true", help="print the costliest functions")
     options = parser.parse_args()
@@ -28,7 +30,8 @@ def main() -> None:
     play(domain, tasks, 0.5)
     episodes, steps, spent = play(domain, tasks, options.seconds)
     replays, replay_time = replay(domain, tasks, options.seconds / 4)
-    print(f"conversations: {episodes / spent:7.0f} episodes/s  {steps / spent:8.0f} steps/s  (aim: 300 episodes/s)")
+    rates = f"{episodes / spent:7.0f} episodes/s  {steps / spent:8.0f} steps/s"
+    print(f"conversations: {rates}  (aim: 300 episodes/s)")
     print(f"bare replays:  {replays / replay_time:7.0f} episodes/s")
     print(f"ratio:         {(replays / replay_time) / (episodes / spent):7.2f}")
     if options.profile:
@@ -40,14 +43,13 @@ def main() -> None:
 def play(domain: Domain, tasks: list[Task], seconds: float) -> tuple[int, int, float]:
     """Play conversations for a while; return episodes, steps and seconds spent. Every reward must be 1."""
     episode = Episode(domain, tasks[0])
-    count = steps = 0
+    steps = 0
     start = time.perf_counter()
-    for task in itertools.cycle(tasks):
+    for count, task in enumerate(itertools.cycle(tasks), start=1):
         episode.reset(task)
         record = run_episode(episode, "oracle", "scripted", seed=count)
         if record.reward != 1.0:
             raise SystemExit(f"task {task.id}: reward {record.reward}: {record.grade.reason}")
-        count += 1
         steps += record.steps
         if (spent := time.perf_counter() - start) >= seconds:
             return count, steps, spent
@@ -57,14 +59,12 @@ def play(domain: Domain, tasks: list[Task], seconds: float) -> tuple[int, int, f
 def replay(domain: Domain, tasks: list[Task], seconds: float) -> tuple[int, float]:
     """Replay references for a while, reset and reward included; return episodes and seconds spent."""
     episode = Episode(domain, tasks[0])
-    count = 0
     start = time.perf_counter()
-    for task in itertools.cycle(tasks):
+    for count, task in enumerate(itertools.cycle(tasks), start=1):
         episode.reset(task)
         replay_reference(episode)
         if episode.grade().reward != 1.0:
             raise SystemExit(f"task {task.id}: the replayed reference scores 0")
-        count += 1
         if (spent := time.perf_counter() - start) >= seconds:
             return count, spent
     raise AssertionError("unreachable")

@@ -4,12 +4,12 @@ Run with::
 
     python benchmarks/world.py [--small 10000] [--large 1000000] [--repeats 300]
 
-Two databases of one schema (accounts, transactions, disputes), side by side in one process. An episode resets
-a world (rollback, task state, new recording), makes four writes, takes a snapshot, restores it into a second
-world, and is rewarded (net changes, compared with a target of equal size). The writes go to rows drawn anew for
-each episode ("random keys") or to the same rows each time ("repeated keys"). The sizes take turns; medians are
-reported. The last table is the way without change sets: copy the whole database with SQLite's backup, and hash
-every row of the copy.
+Two databases of one schema (accounts, transactions, disputes), side by side in one process. An episode
+resets a world (rollback, task state, new recording), makes four writes, takes a snapshot, restores it into a
+second world, and is rewarded (net changes, compared with an equal target). The writes go to rows drawn anew
+for each episode ("random keys") or to the same rows each time ("repeated keys"). The sizes take turns;
+medians are reported. The last table is the way without change sets: copy the whole database with SQLite's
+backup, and hash every row of the copy.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ CREATE TABLE disputes (id TEXT PRIMARY KEY, transaction_id TEXT NOT NULL REFEREN
 STRICT;
 CREATE INDEX disputes_by_transaction ON disputes (transaction_id);
 """
+NOW, SEED = "2026-12-01T09:30:00", 14
 STEPS = ("reset", "snapshot + restore", "reward")
 
 
@@ -89,12 +90,12 @@ class Bench:
         account = name("A", chance.randrange(self.accounts))
         first, second = (name("T", chance.randrange(self.transactions)) for _ in range(2))
         state = State({"accounts": [Row({"id": account}, {"cents": 5})]})
-        world, clock = self.world, {"now": "2026-12-01T09:30:00", "seed": 14}
-        seconds = {"reset": timed(lambda: world.begin(state, **clock))}
+        world = self.world
+        seconds = {"reset": timed(lambda: world.begin(state, now=NOW, seed=SEED))}
         play(world, account, first, second)
 
         def snapshot_and_restore() -> None:
-            self.other.restore(world.changeset(), state, **clock)
+            self.other.restore(world.changeset(), state, now=NOW, seed=SEED)
 
         seconds["snapshot + restore"] = timed(snapshot_and_restore)
         target = self.other.changes()

@@ -19,7 +19,11 @@ def policy(observation: dict[str, Any]) -> dict[str, Any]:
     """Search once for the customer's own words, then end the conversation."""
     last = observation["messages"][-1]
     if last.role == "user":
-        return {"type": "tool_call", "name": "kb_search", "arguments": {"query": last.content[:200].strip(), "k": 3}}
+        return {
+            "type": "tool_call",
+            "name": "kb_search",
+            "arguments": {"query": last.content[:200].strip(), "k": 3},
+        }
     return {"type": "stop", "content": "I am sorry, I could not solve this."}
 
 

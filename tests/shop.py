@@ -71,7 +71,9 @@ def get_order(world: World, order_id: OrderId) -> Any:
     """
     order = _order(world, order_id)
     world.execute("INSERT INTO log (entry) VALUES (?)", f"looked at {order_id}")
-    world.execute("UPDATE accounts SET last_viewed = last_viewed + 1 WHERE account_id = ?", order["account_id"])
+    world.execute(
+        "UPDATE accounts SET last_viewed = last_viewed + 1 WHERE account_id = ?", order["account_id"]
+    )
     return {**order, "price": dollars(order["price"])}
 
 
@@ -82,7 +84,9 @@ def list_orders(world: World, account_id: AccountId) -> Any:
     Args:
         account_id: The account.
     """
-    rows = world.query("SELECT order_id, item, status FROM orders WHERE account_id = ? ORDER BY order_id", account_id)
+    rows = world.query(
+        "SELECT order_id, item, status FROM orders WHERE account_id = ? ORDER BY order_id", account_id
+    )
     return rows
 
 
@@ -166,7 +170,9 @@ def exchange_item(world: World, order_id: OrderId, item: str, difference: Money)
     account = world.one("SELECT balance FROM accounts WHERE account_id = ?", order["account_id"])
     if account is None or account["balance"] < difference:
         raise ToolError("insufficient_funds", "the balance does not cover the difference")
-    world.execute("UPDATE orders SET item = ?, price = price + ? WHERE order_id = ?", item, difference, order_id)
+    world.execute(
+        "UPDATE orders SET item = ?, price = price + ? WHERE order_id = ?", item, difference, order_id
+    )
     return "exchanged"
 
 

@@ -19,7 +19,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if CODE.search(page.read_text())], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if CODE.search(page.read_text())], ids=lambda p: p.name
+)
 def test_every_python_block_of_a_page_runs_in_order(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     namespace: dict[str, object] = {"__name__": "documentation"}
     for number, block in enumerate(CODE.findall(page.read_text()), start=1):
@@ -34,7 +36,9 @@ def test_the_readme_and_pages_link_to_files_that_exist() -> None:
 
 def test_every_public_name_is_in_the_reference_page() -> None:
     text = (ROOT / "docs" / "reference.md").read_text()
-    missing = [name for name in gym_enterprise.__all__ if not name.startswith("__") and f"`{name}`" not in text]
+    missing = [
+        name for name in gym_enterprise.__all__ if not name.startswith("__") and f"`{name}`" not in text
+    ]
     assert missing == []
 
 

@@ -11,7 +11,11 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 def run(name: str) -> str:
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / name)], capture_output=True, text=True, check=False, cwd=EXAMPLES.parent
+        [sys.executable, str(EXAMPLES / name)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=EXAMPLES.parent,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -29,7 +29,9 @@ def demo(
     console.rule(f"{domain}: task {task.id} (family {task.family})")
     for title, player in (("the oracle, who knows the reference", "oracle"), ("only talks", _OnlyTalks)):
         _episode(console, loaded, task, title, player)
-    console.print("Next: [bold]python examples/first_episode.py[/bold], and put your own policy in its place.")
+    console.print(
+        "Next: [bold]python examples/first_episode.py[/bold], and put your own policy in its place."
+    )
 
 
 class _OnlyTalks:
@@ -101,4 +103,3 @@ def describe_row(row: dict[str, Any]) -> str:
     )
     wanted = f"; wanted {describe_row(row['wanted'])}" if "wanted" in row else ""
     return f"{row['op']} {row['table']} [{key}] {values}{wanted}".rstrip()
-

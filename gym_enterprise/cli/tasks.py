@@ -75,7 +75,9 @@ def check(
     try:
         chosen = [loaded.task(task_id)] if task_id else _tasks(loaded, split)
     except TaskError as error:
-        typer.echo(json.dumps({"failures": [str(error)]}) if as_json else f"refused: {error}", err=not as_json)
+        typer.echo(
+            json.dumps({"failures": [str(error)]}) if as_json else f"refused: {error}", err=not as_json
+        )
         raise typer.Exit(1) from None
     if not chosen:
         typer.echo(f"there are no tasks to check in {split or domain}", err=True)
