@@ -10,12 +10,23 @@ from gym_enterprise.errors import WorldError
 
 _DATE_FUNCTIONS = {"date": 0, "time": 0, "datetime": 0, "julianday": 0, "unixepoch": 0, "strftime": 1}
 """SQLite's date functions and the position of their first time value (absent: the current time)."""
+_REFUSED = {
+    "random": (0, "take chance from World.seed"),
+    "randomblob": (1, "take chance from World.seed"),
+    "current_time": (0, "use World.now"),
+    "current_date": (0, "use World.now"),
+    "current_timestamp": (0, "use World.now"),
+    "last_insert_rowid": (0, "use what World.insert returns"),
+    "changes": (0, "use what World.execute returns"),
+    "total_changes": (0, "use what World.execute returns"),
+}
+"""Functions whose result depends on the machine or on earlier episodes: number of arguments, and the cure."""
 _CLOCK_WORDS = ("now", "subsec", "subsecond")
 _ZONE_WORDS = ("localtime", "utc")
 
 
 def connect() -> apsw.Connection:
-    """Open an in-memory database with foreign keys on, and `random()` and `'now'` raising.
+    """Open an in-memory database with foreign keys on, and the clock, chance and counters raising.
 
     Returns:
         A connection owned by the caller.
@@ -25,10 +36,8 @@ def connect() -> apsw.Connection:
     """
     db = apsw.Connection(":memory:")
     db.execute("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA synchronous = OFF")
-    for name, count in (("random", 0), ("randomblob", 1)):
-        db.create_scalar_function(name, _refuse(f"{name}()", "take chance from World.seed"), count)
-    for name in ("current_time", "current_date", "current_timestamp"):
-        db.create_scalar_function(name, _refuse(name.upper(), "use World.now"), 0)
+    for name, (count, cure) in _REFUSED.items():
+        db.create_scalar_function(name, _refuse(name, cure), count)
     calculator = _Calculator()
     for name, position in _DATE_FUNCTIONS.items():
         db.create_scalar_function(name, calculator.function(name, position), -1, deterministic=True)
@@ -47,9 +56,9 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _refuse(what: str, cure: str) -> Callable[..., apsw.SQLiteValue]:
+def _refuse(name: str, cure: str) -> Callable[..., apsw.SQLiteValue]:
     def refuse(*_: apsw.SQLiteValue) -> apsw.SQLiteValue:
-        raise WorldError(f"{what} differs from run to run, so an episode has none: {cure}")
+        raise WorldError(f"{name}() differs from run to run, so an episode has none: {cure}")
 
     return refuse
 

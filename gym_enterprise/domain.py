@@ -184,7 +184,7 @@ class _Splits(Mapping[str, TaskSet]):
 
     def __getitem__(self, split: str) -> TaskSet:
         if split not in self._sources:
-            raise UsageError(
+            raise UnknownTask(
                 f"domain {self._domain.name!r} has no split {split!r}; splits: {', '.join(self._sources)}"
             )
         with self._lock:

@@ -27,8 +27,10 @@ class UnknownDomain(UsageError):
     """No domain of that name is registered."""
 
 
-class UnknownTask(UsageError):
-    """No task of that id is in the selected tasks."""
+class UnknownTask(UsageError, KeyError):
+    """No split of that name, or no task of that id, is there; a `KeyError` too, as mappings need it."""
+
+    __str__ = Exception.__str__
 
 
 class InvalidAction(UsageError):

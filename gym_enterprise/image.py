@@ -84,7 +84,8 @@ class WorldImage:
             name: [table.columns, table.key, table.graded, sorted(table.json), table.prefix]
             for name, table in tables.items()
         }
-        digest = hashlib.sha256(data + strict_json.canonical(rules).encode()).hexdigest()
+        # Bytes 92 to 99 of the file name the SQLite version that wrote it.
+        digest = hashlib.sha256(data[:92] + data[100:] + strict_json.canonical(rules).encode()).hexdigest()
         return cls(data, digest, tables)
 
 

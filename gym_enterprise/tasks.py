@@ -206,11 +206,7 @@ class Task(Model):
     @cached_property
     def hash(self) -> str:
         """SHA-256 (hex) over the task's content."""
-        try:
-            content = strict_json.canonical(self.model_dump(mode="json"))
-        except ValueError as error:
-            raise TaskError(f"is not JSON: {error}", task_id=self.id) from None
-        return hashlib.sha256(content.encode()).hexdigest()
+        return hashlib.sha256(strict_json.canonical(self.model_dump(mode="json")).encode()).hexdigest()
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Copy the task; the copy has a hash of its own and belongs to no domain until one admits it."""
