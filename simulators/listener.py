@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -9,58 +10,35 @@ from typing import Any
 
 from simulators.sentences import Mood, Sentence, mood_of, split_sentences
 from simulators.values import value_of
-from simulators.vocabulary import CONSENT_WORDS, plain_words
+from simulators.vocabulary import CONSENT_WORDS, plain_words, word_set
 
 _phrase = lru_cache(4096)(plain_words)  # scripts repeat the same phrases, and each episode builds a customer
 
 # What service agents ask for: named in "I do not have the ..." when no fact is it.
-_ITEMS = tuple(
-    (item, plain_words(item))
-    for item in (
-        *(
-            "date of birth",
-            "full name",
-            "email address",
-            "phone number",
-            "address",
-            "postal code",
-            "maiden name",
-        ),
-        *(
-            "last four digits of my social security number",
-            "last four digits of my card",
-            "social security number",
-        ),
-        *("last four digits of my account", "account number", "card number", "last four digits", "username"),
-        *("security code", "verification code", "cvv", "pin", "password", "passcode", "customer id"),
-        *("order number", "reference number", "passport number", "passport", "drivers license", "user name"),
-    )
+_ITEM_NAMES = (
+    "date of birth, full name, email address, phone number, address, postal code, maiden name, last"
+    " four digits of my social security number, last four digits of my card, social security number,"
+    " last four digits of my account, account number, card number, last four digits, username, security"
+    " code, verification code, cvv, pin, password, passcode, customer id, order number, reference"
+    " number, passport number, passport, drivers license, user name"
 )
-_SMALL_WORDS = frozenset(
-    (
-        *(
-            "about",
-            "also",
-            "been",
-            "can",
-            "could",
-            "from",
-            "have",
-            "help",
-            "into",
-            "like",
-            "need",
-            "please",
-            "some",
-        ),
-        *("that", "then", "there", "this", "want", "what", "when", "will", "with", "would", "your"),
-    )
+_ITEMS = tuple((item, plain_words(item)) for item in _ITEM_NAMES.split(", "))
+_SMALL_WORDS = word_set(
+    "about also been can could from have help into like need please some that then there this want what"
+    " when will with would your"
 )
+_WHICH_ONE = (" which one ", " which of the ", " which of these ", " which of them ")
 # What else asks for a fact that a phrase asks for, unless another fact has that as its own phrase.
 _IMPLIED = {
-    " card-last-four ": (" last four ", " which card ", " which of your cards "),
-    " ssn-last-four ": (" last four ",),
+    " when ": (" the date ", " what date ", " which date ", " the day ", " what day ", " which day "),
+    " which card ": _WHICH_ONE,
+    " what happened ": (
+        *(" how did you lose ", " turn up ", " for good ", " been stolen "),
+        *(" lost or ", " stolen or ", " or lost ", " or stolen "),
+    ),
+    " card-last-four ": (" last four ", " which card ", " which of your cards ", *_WHICH_ONE),
     " account-last-four ": (" last four ", " which account ", " which of your accounts "),
+    " ssn-last-four ": (" last four ",),
     " ssn ": (" ssn-last-four ",),
     " phone ": (" phone-last-four ",),
     " card number ": (" card-last-four ",),
@@ -69,6 +47,13 @@ _IMPLIED = {
 # As phrases of a fact these ask for it only where they lead a question.
 _WEAK = frozenset((" when ", " where ", " who ", " what ", " which ", " how ", " why reason "))
 _ANSWERS_AHEAD = (" is ", " as ", " to ")
+_CHECKS = re.compile(r"^ (?:so |and |then )*(?:you|it|this) .* (?:correct|right|true) $")
+# What of a sentence can be left out where it is named as an option.
+_LEAD_IN = re.compile(
+    r"^ (?:(?:i|im|am|it|its|is|was|my|the|an?|paid|says|going|with|to|for|at|in|on) )+| please $"
+)
+# "Your debit card or your Harbor Card?" asks which card.
+_EITHER_CARD = re.compile(r" card (?:\w+ ){0,8}or (?:\w+ ){0,8}card ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +110,7 @@ class Listener:
     def __init__(self, script: Any) -> None:
         self._values = {key: value_of(fact.value) for key, fact in script.facts.items()}
         self._spoken = {key: plain_words(fact.value) for key, fact in script.facts.items()}
+        self._short = {key: _LEAD_IN.sub(" ", words) for key, words in self._spoken.items()}
         self._phrases = _phrase_table(script.facts)
         self._order = {key: number for number, key in enumerate(script.facts)}
         self._names = {key: _phrase(key) for key in script.facts}
@@ -163,7 +149,8 @@ class Listener:
         return heard
 
     def _understand_request(self, heard: Heard, sentence: Sentence, sentences: tuple[Sentence, ...]) -> None:
-        facts, rest = self._facts_in(f"{sentence.words.partition(' while i ')[0]} ")
+        words = f"{sentence.words.partition(' while i ')[0]} "
+        facts, rest = self._facts_in(f"{words}which card " if _EITHER_CARD.search(words) else words)
         if sentence.proposes:
             self._understand_proposal(heard, sentence, sentences, facts)
         elif " or " in sentence.words and (chosen := self._options(sentence.words)):
@@ -197,6 +184,8 @@ class Listener:
             heard.confirmed = True
         elif choice:
             heard.undecided = True
+        elif facts and told is sentence and _CHECKS.search(sentence.words):  # "You paid by card, correct?"
+            heard.asked.update(dict.fromkeys(meant.values()))
         else:
             heard.proposals.append(Proposal(bare=CONSENT_WORDS.issuperset(sentence.words.split())))
 
@@ -249,7 +238,7 @@ class Listener:
     def _differs(self, key: str, sentence: Sentence, named: str) -> bool:
         """Whether the sentence gives the fact (calling it by the name of `named`) a value of no fact."""
         kind, _ = self._values[key]
-        if self._is_stated(key, sentence):
+        if self._is_stated(key, sentence) or (kind == "text" and sentence.inquires):
             return False
         if kind == "text":
             return any(
@@ -267,12 +256,17 @@ class Listener:
         rest = words
         for phrase, keys in self._phrases:
             if phrase in rest and (phrase not in _WEAK or _leads(words, phrase)):
-                places.extend((words.find(phrase), self._order[key], key) for key in keys)
+                place = words.find(phrase)
+                about_new = " new " in words[: place + 1]
+                for key in keys:
+                    new = f"new_{key}"
+                    named = new if about_new and new in self._values else key
+                    places.append((place, self._order[named], named))
                 rest = rest.replace(phrase, " | ")
         return dict.fromkeys(key for *_, key in sorted(places)), rest
 
     def _options(self, words: str) -> dict[str, None]:
-        return dict.fromkeys(key for key, value in self._spoken.items() if len(value) > 3 and value in words)
+        return dict.fromkeys(key for key, value in self._short.items() if len(value) > 3 and value in words)
 
     def _note_missing(self, heard: Heard, rest: str) -> bool:
         found = False
@@ -292,7 +286,7 @@ class Listener:
 
 def _leads(words: str, question_word: str) -> bool:
     """Whether a question word begins the sentence, or what it asks to be told."""
-    leads = ("tell me", "tell us", "remember", "confirm", "specify", "exactly", "and")
+    leads = ("tell me", "tell us", "know", "remember", "confirm", "specify", "exactly", "and")
     return words.startswith(question_word) or any(f" {lead}{question_word}" in words for lead in leads)
 
 
@@ -315,9 +309,9 @@ def _phrase_table(facts: Any) -> list[tuple[str, tuple[str, ...]]]:
         phrases = {_phrase(phrase): None for phrase in (key, *fact.asked)}
         for phrase in phrases:
             table.setdefault(phrase, []).append(key)
-    for phrase, keys in list(table.items()):
-        for implied in _IMPLIED.get(phrase, ()):
-            table.setdefault(implied, keys)
+    for phrase, implied in _IMPLIED.items():
+        if phrase in table:
+            table = {**dict.fromkeys(implied, table[phrase]), **table}
     return [
         (phrase, tuple(table[phrase]))
         for phrase in sorted(table, key=lambda p: (-len(p), p))

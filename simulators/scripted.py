@@ -134,13 +134,15 @@ class ScriptedUser(Synchronous):
     def _respond(self, now: _Conversation, text: str) -> None:
         """Fill the queue of calls and the parts of the next message."""
         uses, rest = read_uses(text, now.tools, self._facts)
-        if not uses and now.pending and not (use := complete(now.pending, text)).missing:
+        if now.pending and not uses and (use := complete(now.pending, text)) != now.pending:
             uses = [use]
         now.queue = tuple(use for use in uses if not use.missing)
         open_uses = [use for use in uses if use.missing]
         if uses:
             now.pending = open_uses[0] if open_uses else None
         heard = self._listener.hear(rest)
+        if heard.mood.reports:
+            now.resolved |= self._named(now, heard)
         gibberish = not any(mark.isalnum() for mark in text)
         parts = [wording.parameter_question(use.tool.name, use.missing[0]) for use in open_uses]
         parts += self._answers(now, heard)
@@ -211,10 +213,10 @@ class ScriptedUser(Synchronous):
             raised = frozenset(range(self._first + now.raised))
             if raised <= now.resolved:
                 return self._go_on(now, heard)
-            now.resolved |= frozenset(heard.mentioned) or raised
+            now.resolved |= self._named(now, heard) or raised
             accepted = self._pick(now, wording.ACCEPTED)
             return f"{accepted} {later}" if (later := self._raise_later(now)) else self._wait(now, accepted)
-        if mood.reports and not mood.holds:
+        if mood.reports and not mood.holds and not heard.unclear:
             return self._go_on(now, heard)
         if mood.reports:
             self._resolve(now, heard)
@@ -227,7 +229,7 @@ class ScriptedUser(Synchronous):
     def _go_on(self, now: _Conversation, heard: Heard) -> str:
         """Return the next thing the customer wants, or its thanks when there is none."""
         now.lost = now.waited = 0
-        if heard.mood.reports:
+        if heard.mood.reports or heard.mood.refuses:
             self._resolve(now, heard)
         for number in range(self._first + now.raised):
             say = self._wants[number].say
@@ -240,10 +242,14 @@ class ScriptedUser(Synchronous):
         return self._pick(now, wording.THANKS)
 
     def _resolve(self, now: _Conversation, heard: Heard) -> None:
-        """Note what a report of work is about: everything, if it says so; what it names; or the last want."""
-        raised = range(self._first + now.raised)
-        named = [number for number in heard.mentioned if number in raised]
-        now.resolved |= frozenset(raised if heard.mood.reports_all else named or raised[-1:])
+        """Note what a report or a refusal is about: all, if it says so; what it names; or the last want."""
+        raised = frozenset(range(self._first + now.raised))
+        named = self._named(now, heard) or frozenset(sorted(raised)[-1:])
+        now.resolved |= raised if heard.mood.reports_all else named
+
+    def _named(self, now: _Conversation, heard: Heard) -> frozenset[int]:
+        """Return which of the wants that were raised a message tells something about."""
+        return frozenset(number for number in heard.mentioned if number < self._first + now.raised)
 
     def _raise_later(self, now: _Conversation) -> str:
         number = self._first + now.raised

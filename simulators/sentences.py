@@ -18,9 +18,12 @@ _AND = re.compile(
     re.IGNORECASE,
 )
 _ASKING_START = re.compile(
-    r" (?:is|are|was|were|do|does|did|have|has|can|could|would|will|shall|should|may|what|which|when"
-    r"|where|who|how|why) "
+    r"(?:^|[,:\u2013\u2014-] )\s*(?:(?:also|and|but|so|then|first|now|at|in|on|for|from|to|by|with),? )*"
+    r"(?:is|are|was|were|do|does|did|have|has|can|could|would|will|shall|should|may|what|which|when|where"
+    r"|who|how|why)\b",
+    re.IGNORECASE,
 )
+_QUESTION_START = re.compile(r"(?:what|which|when|where|who|how|why)\b", re.IGNORECASE)
 _CONTINUES = (" and ", " also ", " plus ", " as well as ")
 
 
@@ -45,7 +48,7 @@ class Sentence:
         found = say.PROPOSAL.search(self.words) if self.asks else None
         if found is None:
             return False
-        asked = say.QUESTION_WORD.search(self.words)
+        asked = say.ASKS_TO_TELL.search(self.words)
         return asked is None or asked.start() >= found.start() or "how does that sound" in found.group()
 
     @property
@@ -101,12 +104,12 @@ def split_sentences(message: str) -> tuple[Sentence, ...]:
     announced = False
     for line in message.splitlines():
         bullet = _BULLET.match(line)
-        for text, question in _clauses(line[bullet.end() :] if bullet else line):
+        for text, question, goes_on in _clauses(line[bullet.end() :] if bullet else line):
             words = plain_words(text)
             if words.isspace():
                 continue
             asks = question or _requests(words)
-            continues = bullet is not None or words.startswith(_CONTINUES) or " or " in words
+            continues = bullet is not None or goes_on or words.startswith(_CONTINUES) or " or " in words
             asked = asks or (announced and continues)
             sentences.append(Sentence(text.strip(), words, asked, question, values_in(text)))
             if not continues:
@@ -114,14 +117,17 @@ def split_sentences(message: str) -> tuple[Sentence, ...]:
     return tuple(sentences)
 
 
-def _clauses(line: str) -> Iterator[tuple[str, bool]]:
-    """Yield the sentences of a line, those that ask two things in two, with whether each is a question."""
+def _clauses(line: str) -> Iterator[tuple[str, bool, bool]]:
+    """Yield the sentences of a line, those that ask two things in two.
+
+    With each: whether it is a question, and whether it asks whatever the clause before it asks ("and when").
+    """
     for text in _END.split(line):
         question = text.rstrip(" *_\"'`)").endswith("?")
         *firsts, last = _AND.split(text)
         for first in firsts:
-            yield first, question and _ASKING_START.match(f" {first.lower()} ") is not None
-        yield last, question
+            yield first, question and _ASKING_START.search(first) is not None, False
+        yield last, question, bool(firsts) and _QUESTION_START.match(last) is not None
 
 
 def mood_of(sentences: tuple[Sentence, ...]) -> Mood:

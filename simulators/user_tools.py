@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from simulators.values import values_in
 from simulators.vocabulary import plain_words
 
 _GIVEN = re.compile(r"You were given the tool `([^`]+)`")
@@ -22,10 +23,12 @@ _NO_INSTRUCTION = re.compile(
     r"|succeeded|failed"
     r"|thank|thanks|completed|have confirmed|did you|i see) "
 )
+_REPORT_WANTED = re.compile(r" (?:tell me|let me know) (?:once|when|if|whether|how) .*")
 _ASSIGNED = re.compile(
-    r"[`\"'*]*\s*(?:[:=]|\bis\b|\bas\b|\bto\b|\bset to\b)\s*"
+    r"[`\"'*]*\s*([:=]|\b(?:is|as|to|set to)\b)?[\s(]*"
     r"(?:`([^`\n]+)`|\"([^\"\n]+)\"|'([^'\n]+)'|([^\s,;]+))"
 )
+_ID = re.compile(r"\b[a-z]{1,6}_[a-z0-9]*\d[a-z0-9]*\b")
 _MARKED = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
@@ -80,44 +83,109 @@ def read_uses(message: str, tools: Mapping[str, UserTool], facts: Mapping[str, s
     """Return the uses that a message instructs, in order, and the message without the instructions."""
     mentions = _mentions(message, tools)
     uses: list[Use] = []
+    told: list[str] = []
     rest, copied = "", 0
     for number, (start, name) in enumerate(mentions):
         limit = mentions[number + 1][0] if number + 1 < len(mentions) else len(message)
         begin, end = _sentence(message, start)
         given, json_end = _json_object(message[:limit], start)
         end = max(end, json_end)
-        rest, copied = rest + message[copied : max(begin, copied)], max(end, copied)
-        words = plain_words(message[begin:end])
-        if _NO_INSTRUCTION.search(words) and given is None:
-            continue
-        named = f"`{name}`" in message or ("_" in name and name in message)
-        if given is None and not named and not _INSTRUCTS.search(words):
-            continue
-        uses.append(Use(tools[name], _arguments(tools[name], given, message[start:limit], facts)))
-    return uses, rest + message[copied:]
+        named = message.lower().startswith(name.lower(), start)
+        instructs = given is not None or _instructs(message[begin:end], name, named)
+        if instructs:
+            use = _told(Use(tools[name], {}), message[start:limit], given)
+            if len(mentions) == 1:  # "The id is req_1. Please use ..."
+                use = _told(use, message)
+            told += [value for value in use.arguments.values() if isinstance(value, str) and len(value) > 3]
+            for key in use.missing:
+                use.arguments.update(_typed(use.tool, key, facts[key]) if key in facts else {})
+            uses.append(use)
+        if named or instructs:
+            rest, copied = rest + message[copied : max(begin, copied)], max(end, copied)
+    rest += message[copied:]
+    for value in told:  # what to enter may stand in a sentence of its own
+        if (place := rest.find(value)) >= 0:
+            begin, end = _sentence(rest, place)
+            rest = rest[:begin] + rest[end:]
+    return uses, rest
+
+
+def _instructs(sentence: str, name: str, named: bool) -> bool:
+    """Return whether a sentence that speaks of a tool, by its name or by what it does, says to use it."""
+    words = _REPORT_WANTED.sub(" ", plain_words(sentence))
+    if _NO_INSTRUCTION.search(words) or (named and plain_words(name) not in words):
+        return False
+    return (named and "_" in name) or f"`{name}`" in sentence or _INSTRUCTS.search(words) is not None
 
 
 def complete(use: Use, message: str) -> Use:
     """Return a use with the arguments that a later message supplies."""
-    given, _ = _json_object(message, 0)
-    arguments = {**use.arguments, **_arguments(use.tool, given, message, {})}
-    still = [name for name in use.missing if name not in arguments]
-    if len(still) == 1 and (marked := _MARKED.search(message)):
-        arguments |= _typed(use.tool, still[0], marked.group(1) or marked.group(2))
-    return Use(use.tool, arguments)
+    use = _told(use, message, _json_object(message, 0)[0])
+    if len(use.missing) == 1 and (marked := _MARKED.search(message)):
+        told = _typed(use.tool, use.missing[0], marked.group(1) or marked.group(2))
+        return Use(use.tool, use.arguments | told)
+    return use
+
+
+def _told(use: Use, text: str, given: dict[str, Any] | None = None) -> Use:
+    """Return a use with what a text or JSON gives for it: by name, else by its look alone."""
+    if given is not None and isinstance(given.get("arguments"), dict):
+        given = given if "arguments" in use.tool.parameters else given["arguments"]
+    arguments: dict[str, Any] = {}
+    for name in use.tool.parameters:
+        if given is not None and name in given:
+            arguments[name] = given[name]
+        elif (told := _assigned(text, name)) is not None:
+            arguments |= _typed(use.tool, name, told)
+    use = Use(use.tool, arguments | use.arguments)
+    return Use(use.tool, use.arguments | _unnamed(use, text))
+
+
+def _unnamed(use: Use, text: str) -> dict[str, Any]:
+    """Return the dates, ids and options in a text, where there are as many as open arguments of that kind."""
+    dates: list[str] = []
+    ids: list[str] = []
+    groups = [(dates, [value for kind, value in values_in(text) if kind == "date"]), (ids, _ID.findall(text))]
+    for name in use.missing:
+        schema = use.tool.parameters[name]
+        if "enum" in schema:
+            groups.append(([name], [word for word in re.findall(r"\w+", text) if word in schema["enum"]]))
+        elif schema.get("type", "string") == "string":
+            (dates if schema.get("format") == "date" else ids).append(name)
+    found: dict[str, Any] = {}
+    for names, values in groups:
+        new = [value for value in dict.fromkeys(values) if value not in use.arguments.values()]
+        if len(new) == len(names):
+            found |= dict(zip(names, new, strict=True))
+    return found
 
 
 def _mentions(message: str, tools: Mapping[str, UserTool]) -> list[tuple[int, str]]:
-    """Return where tools are named (underscores or blanks), each tool once, in the order of the message."""
+    """Return where tools are named, each tool once, in the order of the message.
+
+    A tool whose name stands nowhere is spoken of in the first sentence that has all words of its name.
+    """
     low = message.lower()
     found: list[tuple[int, str]] = []
     for name in tools:
         start = low.find(name.lower())
-        if start < 0 and "_" in name:
-            start = low.find(name.lower().replace("_", " "))
         if start >= 0 and not _inside_word(low, start, len(name)):
             found.append((start, name))
+        elif start < 0 and "_" in name and (place := _spoken_of(low, name)) is not None:
+            found.append((place, name))
     return sorted(found)
+
+
+def _spoken_of(message: str, name: str) -> int | None:
+    """Return where the first sentence begins that has all words of a tool's name."""
+    words = [f" {word} " for word in name.lower().split("_") if word.isalpha()]
+    begin = 0
+    for end in [*(found.end() for found in _SENTENCE_END.finditer(message)), len(message)]:
+        sentence = plain_words(message[begin:end])
+        if len(words) > 1 and all(word in sentence for word in words):
+            return begin
+        begin = end
+    return None
 
 
 def _inside_word(text: str, start: int, length: int) -> bool:
@@ -148,25 +216,6 @@ def _json_object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
     return None, start
 
 
-def _arguments(
-    tool: UserTool, given: dict[str, Any] | None, text: str, facts: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return the arguments that JSON, else `parameter: value`, else facts of the same name supply."""
-    if given is not None and isinstance(given.get("arguments"), dict) and "arguments" not in tool.parameters:
-        given = given["arguments"]
-    arguments: dict[str, Any] = {}
-    for name in tool.parameters:
-        if given is not None and name in given:
-            arguments[name] = given[name]
-            continue
-        told = _assigned(text, name)
-        if told is None and name in tool.required:
-            told = facts.get(name)
-        if told is not None:
-            arguments |= _typed(tool, name, told)
-    return arguments
-
-
 def _assigned(text: str, name: str) -> str | None:
     low = text.lower()
     for form in dict.fromkeys((name.lower(), name.lower().replace("_", " "))):
@@ -175,14 +224,16 @@ def _assigned(text: str, name: str) -> str | None:
             if not _inside_word(low, start, len(form)) and (
                 found := _ASSIGNED.match(text, start + len(form))
             ):
-                marked = found.group(1) or found.group(2) or found.group(3)
-                return marked or _bare(found.group(4)) or None
+                link, *marked, bare = found.groups()
+                told = next(filter(None, marked), None) or _bare(bare)
+                if told and (link or not bare or any(mark.isdigit() for mark in told)):
+                    return told
             start = low.find(form, start + 1)
     return None
 
 
 def _bare(text: str) -> str:
-    text = text.strip("*`\"'").rstrip(".,;:!?")
+    text = text.lstrip("*`\"'").rstrip("*`\"'.,;:!?")
     return text if "(" in text else text.rstrip(")")
 
 

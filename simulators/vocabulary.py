@@ -10,15 +10,9 @@ _FLAT = {ord(mark): " " for mark in '*`_#>|()[]{}":,;!?.$@/\\-=<+~&%\u2013\u2014
 
 # What people call one thing. Questions and the names of facts are both rewritten to the name on the left.
 _NAMES = {
-    "date of birth": (
-        "dob",
-        "d o b",
-        "birth date",
-        "birthdate",
-        "birthday",
-        "birth day",
-        "when you were born",
-        "when were you born",
+    "date-of-birth": (
+        *("date of birth", "dob", "d o b", "birth date", "birthdate", "birthday", "birth day"),
+        *("when you were born", "when were you born"),
     ),
     "email": ("e mail", "email address", "e mail address", "mail address"),
     "phone": (
@@ -46,6 +40,8 @@ _NAMES = {
     ),
     "how amount": ("how much",),
     "why reason": ("why",),
+    "which card": ("which credit card", "which debit card", "what card"),
+    "and": ("as well as",),
 }
 _SYNONYMS = tuple(
     (f" {said} ", f" {meant} ")
@@ -65,7 +61,7 @@ def plain_words(text: str) -> str:
 
     Example:
         >>> plain_words("What's your **DOB**, and the last 4 digits of your debit card?")
-        ' whats your date of birth and the card-last-four '
+        ' whats your date-of-birth and the card-last-four '
     """
     words = f" {' '.join(text.lower().translate(_FLAT).split())} "
     for said, meant in _SYNONYMS:
@@ -76,17 +72,26 @@ def plain_words(text: str) -> str:
     return " full name " if words == " name " else words
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
 def _any_of(*phrases: str) -> re.Pattern[str]:
     return re.compile(f" (?:{'|'.join(phrases)}) ")
 
 
 _QUESTION_WORDS = "what|whats|which|when|where|who|whose|how|why"
 QUESTION_WORD = _any_of(_QUESTION_WORDS)
+ASKS_TO_TELL = _any_of(
+    _QUESTION_WORDS, "(?:may|can|could) (?:i|we) (?:have|get)|(?:give|tell) me|provide|share"
+)
 SECOND_PERSON = _any_of("your", "you")
 
 REQUEST = re.compile(
-    r" (?:please|kindly|provide|tell (?:me|us)|confirm|give (?:me|us)|share|needs?|require|required|verify"
-    r"|supply|specify|enter|state|let me know|send (?:me|us)|like to know|(?:could|can|would|will) you"
+    r" (?:please|kindly|provide|tell (?:me|us)|confirm|give (?:me|us)|share|require|required|verify|supply"
+    r"|(?:i|ill|id|we|well|will|would|also|just|still|only|first|now) need|specify|enter|state|let me know"
+    r"|send (?:me|us)|(?:like|help|good) to know|(?:could|can|would|will) you"
     r"|(?:may|can|could|shall|should) i|missing|do you|ask you|asking for|ask for|remind me) "
     r"|^ (?:and |also |so |first |then |now |next )?(?:what|whats|which|who) (?!i |we )"
 )
@@ -99,7 +104,8 @@ PROHIBITION = re.compile(
 """Makes a sentence that looks like a request ask for nothing."""
 
 NOT_A_REQUEST = re.compile(
-    r" please (?:wait|hold|bear|stand|allow|note|be aware|be assured|remember|keep in mind|rest assured)"
+    r" please (?:wait|hold|bear|stand|allow|note|be aware|be assured|remember|keep|rest assured|contact"
+    r"|cancel|turn|reach|speak|talk|visit|get in touch|write|activate)"
     r"| (?:give|allow) me (?:a|one|just)(?= )"
     r"| (?:i|we|ill)(?: will| can| could| did| have| am able to| are able to| just| also| now| then| shall)*"
     r" (?:confirm|verify|send|share|provide|enter|state|supply|specify)(?= )"
@@ -132,7 +138,10 @@ REFUSAL = _any_of(
     "|not allowed",
     "not permitted|not authori[sz]ed|declined?|declining|refused?|denied|deny|rejected|not qualify"
     "|not entitled",
-    "isnt (?:eligible|possible|allowed)|arent (?:eligible|allowed)|no longer possible|too late|outside the",
+    "(?:decision|answer) (?:has to |must )?(?:stands?|remains?|stays?)|answer is (?:still )?(?:a )?no",
+    "no exceptions?|nothing (?:\\w+ ){0,2}(?:i|we) can do|(?:have|need) to refuse|(?:isnt|not) refundable",
+    "isnt (?:eligible|possible|allowed)|arent (?:eligible|allowed)|no longer (?:possible|be)|too late",
+    "outside the",
     "against (?:our|the) policy|(?:does not|doesnt|do not|dont) allow",
 )
 
@@ -141,11 +150,18 @@ REPORT = _any_of(
     "|are now",
     "successfully|all set|in place|is active|taken care of|resolved|processed|went through",
     r"(?:ive|i have|weve|we have)(?: now| just| already| also)*"
-    r" (?:\w+ed|frozen|made|sent|set|put|filed|taken|begun|reset)",
+    r" (?:\w+ed|\w*frozen|made|sent|set|put|given back|taken|begun|reset)",
+    r"(?:i|we|is|are)(?: now| just| already| also)* (?:(?:un)?(?:frozen|blocked)|cancell?ed|ordered|activated"
+    r"|updated|refunded|credited|lowered|set|transferred|closed|saved)",
+    r"(?:i|we)(?: now| just| already| also)* (?:froze|replaced|reissued|changed|raised|increased|reduced"
+    r"|moved|filed|submitted|recorded|removed|sent|corrected|opened)",
+    "on (?:its|the) way|from now on|effective immediately|(?:usable|works?|working|ready) again",
 )
 """Says that something was done."""
 
-ONLY_CHECKED = _any_of("verified|verification|identity|located|found|looked|received|checked|reviewed")
+ONLY_CHECKED = _any_of(
+    "verified|verification|identity|located|found|looked|received|checked|reviewed|(?:i|we) see"
+)
 """What was done is only that the agent looked something up."""
 
 REPORTS_ALL = _any_of("everything|all of (?:this|that|it|them|your)|all set|all done|both|all your")
@@ -175,15 +191,14 @@ OPEN_QUESTION = _any_of(
 )
 """Asks what the customer wants."""
 
-_SURE = "(?:ok|okay|alright|all right|correct|right|fine|good|acceptable|accurate|agreeable|true)"
+_SURE = "(?:ok|okay|alright|all right|correct|right|fine|(?<!for )good|acceptable|accurate|agreeable|true)"
 PROPOSAL = re.compile(
     _any_of(
         "shall (?:i|we)|should (?:i|we)|do you (?:agree|consent|confirm|approve|accept|authori[sz]e|wish)",
         r"(?:would|do|did) you(?: \w+)? (?:like|want|wish|prefer)",
         "you(?: would|d)? (?:like|want|wish)(?: me| us)? to",
-        "(?:may|can|could) (?:i|we) (?:now |also |then )?(?:go|proceed|continue|do|freeze|cancel|close|order"
-        "|change|update|open|send|make|process|submit|file|start|block|set|move|transfer|apply|issue"
-        "|add|remove|replace)",
+        r"(?:may|can|could) (?:i|we) (?!(?:now|also|then|please|just|have|get|ask|know|help|assist|speak|call"
+        r"|confirm|verify|see|take|be|reach) )\w+",
         rf"(?:is|are|sounds?|does|would|if)(?: \w+){{0,5}} {_SURE}",
         rf"{_SURE} (?:with you|to proceed|to go ahead|if i|for you)|does (?:that|this) work",
         "(?:reply|answer|say|type|respond)(?: with)? yes|yes or no|yes no",
@@ -194,57 +209,11 @@ PROPOSAL = re.compile(
 )
 """Wants a yes or a no."""
 
-CONSENT_WORDS = frozenset(
-    (
-        *("accurate", "acceptable", "agree", "ahead", "all", "alright", "and", "are", "be", "can", "confirm"),
-        *(
-            "consent",
-            "continue",
-            "correct",
-            "do",
-            "does",
-            "everything",
-            "fine",
-            "for",
-            "go",
-            "good",
-            "happy",
-            "how",
-        ),
-        *(
-            "i",
-            "if",
-            "is",
-            "it",
-            "like",
-            "may",
-            "me",
-            "no",
-            "now",
-            "ok",
-            "okay",
-            "or",
-            "please",
-            "proceed",
-            "ready",
-        ),
-        *(
-            "reply",
-            "right",
-            "shall",
-            "should",
-            "so",
-            "sound",
-            "still",
-            "sure",
-            "that",
-            "then",
-            "this",
-            "to",
-            "want",
-        ),
-        *("we", "wish", "with", "work", "would", "yes", "you", "your"),
-    )
+CONSENT_WORDS = word_set(
+    "accurate acceptable agree ahead all alright and apply are arrange be can confirm consent continue"
+    " correct do does everything fine for go good happy how i if is it like may me make no now ok okay"
+    " open or please proceed process ready reply request right send set shall should so sound start"
+    " still submit sure that then this to want we wish with work would yes you your"
 )
 """A proposal of nothing but these names nothing: "Shall I go ahead?"."""
 

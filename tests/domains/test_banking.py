@@ -278,9 +278,10 @@ def test_a_hidden_tool_is_unlocked_after_a_document_that_names_it_was_read(task)
 
 @each_task
 def test_the_oracle_succeeds_with_the_scripted_customer_in_any_wording(task):
+    end = "terminal_tool" if task.reference[-1].name == "transfer_to_human" else "user_stop"
     for seed in range(3):
         record = run_episode(Episode(BANK, task), OraclePlayer, ScriptedUser, seed=seed, audit=True)
-        assert (record.reward, record.reason) == (1.0, "user_stop")
+        assert (record.reward, record.reason) == (1.0, end)
 
 
 @each_task

@@ -27,7 +27,7 @@ def list_fee_history_6150(world: World, customer_id: CustomerId, since: Date) ->
 
     Args:
         customer_id: The customer.
-        since: First posting day, YYYY-MM-DD.
+        since: First day on which a fee was posted, YYYY-MM-DD; its refund may be later.
     """
     verified_customer(world, customer_id)
     rows = world.query(_HISTORY, customer_id, since)
