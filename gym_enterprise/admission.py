@@ -190,12 +190,16 @@ class _Bench:
         if not self._task.meta.knobs.get("siblings", 0):
             return None
         dispatcher = self._fresh()
+        worked = 0
         for index, action in enumerate(self._task.reference):
             if _run(dispatcher, action).ends:
                 break
             if index in self._effective:
-                for sibling in self._siblings(action):
-                    _run(dispatcher, sibling)
+                worked += sum(_run(dispatcher, sibling).ok for sibling in self._siblings(action))
+        if not worked:
+            raise _StepFailed(
+                "no write of the reference works on another row: declare the knob `siblings` as 0"
+            )
         return self._episode.grade(audit=True)
 
     def _siblings(self, action: Action) -> Iterator[Action]:

@@ -20,7 +20,7 @@ from gym_enterprise.toolset import Toolset
 from gym_enterprise.world import World
 from kb import BM25Retriever, Document, Retriever
 
-TaskSource = Path | str | Iterable[Task]
+TaskSource = Path | str | Mapping[str, Task] | Iterable[Task]
 Attacks = Mapping[str, Sequence[Action] | None]
 TruncationReward = Literal["state", "zero"]
 
@@ -176,7 +176,7 @@ class _Splits(Mapping[str, TaskSet]):
     def __init__(self, domain: Domain, sources: Mapping[str, TaskSource]) -> None:
         self._domain = domain
         self._sources: dict[str, Path | str | list[Task]] = {
-            split: source if isinstance(source, Path | str) else list(source)
+            split: source if isinstance(source, Path | str) else _listed(source)
             for split, source in sources.items()
         }
         self._loaded: dict[str, TaskSet] = {}
@@ -218,6 +218,10 @@ class _Splits(Mapping[str, TaskSet]):
 
     def __contains__(self, split: object) -> bool:
         return split in self._sources
+
+
+def _listed(source: Mapping[str, Task] | Iterable[Task]) -> list[Task]:
+    return list(source.values() if isinstance(source, Mapping) else source)
 
 
 def _check_settings(

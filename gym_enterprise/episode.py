@@ -85,10 +85,12 @@ class Episode:
         max_steps: Budget of messages and calls; default: the task's, then the domain's.
         max_errors: Budget of failed calls; default: the domain's.
         truncation_reward: "state" or "zero"; default: the domain's.
-        world: A world of the domain's image to use; by default a new one is opened.
+        world: A world of the domain's image to take over, which ends what was played in it; by default a new
+            one is opened.
 
     Raises:
         TaskError: The task does not fit the domain, or its reference does not work.
+        UsageError: A budget is not one, or the world is of another image.
 
     Example:
         >>> episode = Episode(domain, task)  # doctest: +SKIP

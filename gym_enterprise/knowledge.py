@@ -11,6 +11,9 @@ from pydantic import Field
 from gym_enterprise.tools import Tool, ToolError, tool
 from kb import Document, Retriever, snippet
 
+MAX_CACHED = 1_000
+"""Longest query in characters whose hits are kept, so that junk cannot fill the memory."""
+
 
 def knowledge_tools(documents: Sequence[Document], retriever: Retriever) -> tuple[Tool, Tool]:
     """Make `kb_search` and `kb_read` for a domain.
@@ -48,7 +51,7 @@ def knowledge_tools(documents: Sequence[Document], retriever: Retriever) -> tupl
             query: Words to look for.
             k: How many documents to return at most.
         """
-        return hits(query, k)
+        return hits(query, k) if len(query) <= MAX_CACHED else hits.__wrapped__(query, k)
 
     @tool()
     def kb_read(world: Any, document_id: str) -> Any:

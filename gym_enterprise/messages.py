@@ -19,7 +19,7 @@ class Call:
     """One tool call as it was made."""
 
     id: str
-    """Unique within its caller's turn; given by the caller or counted by the episode."""
+    """As given by the caller, or counted by the episode."""
     name: str
     """The tool that was asked for, whether or not it exists."""
     arguments_json: str

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, WithJsonSchema
@@ -194,8 +194,8 @@ def tool(
         A decorator.
 
     Raises:
-        ToolDefinitionError: A parameter has no type or no line under `Args:`, a type is not allowed, or a
-            user's tool is terminal.
+        ToolDefinitionError: A parameter has no type or no line under `Args:`, a type or default is not
+            allowed, or a user's tool is terminal.
 
     Example:
         >>> @tool(writes=True)
@@ -234,28 +234,11 @@ def _make(function: Callable[..., Any], **flags: Any) -> Tool:
         )
     hints = _hints(function)
     fields: dict[str, Any] = {}
-    keys = {}
     for parameter in parameters[1:]:
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise ToolDefinitionError(f"tool {name!r}: *args and **kwargs are not allowed")
-        if parameter.name not in hints:
-            raise ToolDefinitionError(f"tool {name!r}: parameter {parameter.name!r} has no type annotation")
-        if parameter.name not in described:
-            raise ToolDefinitionError(f"tool {name!r}: {parameter.name!r} is missing under `Args:`")
-        annotation = hints[parameter.name]
-        if part := why_not_allowed(annotation):
-            raise ToolDefinitionError(
-                f"tool {name!r}: parameter {parameter.name!r} has the type {part}, which a JSON argument "
-                f"does not carry exactly; allowed: {ALLOWED}"
-            )
-        for mark in marks(annotation):
-            if isinstance(mark, Key):
-                keys[parameter.name] = mark.column
+        _check_parameter(name, parameter, hints, described)
         default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (
-            annotation,
-            pydantic.Field(default=default, description=described.pop(parameter.name)),
-        )
+        info = pydantic.Field(default=default, description=described.pop(parameter.name))
+        fields[parameter.name] = (hints[parameter.name], info)
     if described:
         raise ToolDefinitionError(f"tool {name!r}: `Args:` names {next(iter(described))!r}, not a parameter")
     try:
@@ -264,11 +247,47 @@ def _make(function: Callable[..., Any], **flags: Any) -> Tool:
     except (pydantic.errors.PydanticUserError, TypeError, NameError) as error:
         raise ToolDefinitionError(f"tool {name!r}: a parameter's type is not allowed: {error}") from error
     for argument, (annotation, info) in fields.items():
-        if type(info.default) is int and any(
-            getattr(mark, "func", None) is _cents for mark in marks(annotation)
-        ):
+        if type(info.default) is int and _is_money(annotation):
             schema["properties"][argument]["default"] = info.default / 100
+    keys = {
+        argument: mark.column
+        for argument, (annotation, _) in fields.items()
+        for mark in marks(annotation)
+        if isinstance(mark, Key)
+    }
     return Tool(ToolSpec(name, description, schema), function, model, keys=keys, **flags)
+
+
+def _check_parameter(
+    tool_name: str, parameter: inspect.Parameter, hints: Mapping[str, Any], described: Mapping[str, str]
+) -> None:
+    where = f"tool {tool_name!r}: parameter {parameter.name!r}"
+    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        raise ToolDefinitionError(f"tool {tool_name!r}: *args and **kwargs are not allowed")
+    if parameter.name not in hints:
+        raise ToolDefinitionError(f"{where} has no type annotation")
+    if parameter.name not in described:
+        raise ToolDefinitionError(f"tool {tool_name!r}: {parameter.name!r} is missing under `Args:`")
+    annotation = hints[parameter.name]
+    if part := why_not_allowed(annotation):
+        raise ToolDefinitionError(
+            f"{where} has the type {part}, which a JSON argument does not carry exactly; allowed: {ALLOWED}"
+        )
+    if parameter.default is parameter.empty:
+        return
+    kind: Any = annotation
+    if _is_money(annotation):  # its default is cents, as the function takes it, not what a caller would write
+        kind = int if get_origin(annotation) is Annotated else int | None
+    try:
+        pydantic.TypeAdapter(kind).validate_python(parameter.default, strict=True)
+    except pydantic.ValidationError:
+        raise ToolDefinitionError(
+            f"{where} has the default {parameter.default!r}, which is not of its type"
+        ) from None
+
+
+def _is_money(annotation: Any) -> bool:
+    return any(getattr(mark, "func", None) is _cents for mark in marks(annotation))
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

@@ -87,7 +87,8 @@ class Toolset:
 
     def builtin(self, name: str, task: Task) -> Tool | None:
         """Return a built-in tool by name when the seat has it in this task."""
-        if self.seat == "user" and not any(self._tools[n].discoverable for n in task.user.tools):
+        offered = (self.get(tool_name) for tool_name in task.user.tools)
+        if self.seat == "user" and not any(item and item.discoverable for item in offered):
             return None
         return self._builtins.get(name)
 

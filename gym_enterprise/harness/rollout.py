@@ -9,7 +9,7 @@ from typing import Any
 from gym_enterprise.episode import Episode, Transcript
 from gym_enterprise.errors import InfrastructureError
 from gym_enterprise.grading import Grade
-from gym_enterprise.messages import Message
+from gym_enterprise.messages import Message, Seat
 from gym_enterprise.seating import derive_seed, seat_player, take_turn
 
 _log = logging.getLogger("gym_enterprise")
@@ -44,7 +44,7 @@ class Record:
         return self.grade.reward
 
     @property
-    def calls(self) -> list[tuple[str, str, Any]]:
+    def calls(self) -> list[tuple[Seat, str, Any]]:
         """All calls that were run, in order, as (seat, name, arguments), for `regrade`."""
         return [
             (seat, message.call.name, message.call.arguments)
