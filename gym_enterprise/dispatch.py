@@ -164,9 +164,9 @@ class Dispatcher:
 
     def _give(self, name: str) -> Outcome:
         tool = self._toolsets["user"].get(name)
-        if tool is None or not tool.discoverable or name not in self._task.user.tools:
+        if tool is None or name not in self._task.user.tools:
             raise ToolError("unknown_tool", f"there is no tool {_short(name)} that this user can be given")
-        new = name not in self.given
+        new = tool.discoverable and name not in self.given
         if new:
             self.given += (name,)
         text = "The user has the tool now." if new else "The user had the tool already."
@@ -220,5 +220,4 @@ def _short(name: str) -> str:
     return repr(name if len(name) <= 80 else name[:77] + "...")
 
 
-def _encode(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode

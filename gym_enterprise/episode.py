@@ -5,7 +5,8 @@ rule                  meaning
 ====================  =====================================================================================
 turns                 the user opens (or the domain's `first_speaker`); a message passes the turn, a tool
                       call runs and keeps it, a stop ends
-text beside a call    is held and put before that seat's next message; if that is blank, it is the message
+text beside a call    stands in its caller's history at once; for the other seat it is held and put before
+                      the next message; if that is blank, it is the message
 user stop with text   the text is delivered; the agent may act until it next speaks, then `user_stop`
 stop tokens           in a message make it a stop, beside a call they make this seat's next message one; they
                       are never shown; neither is `<think>` reasoning
@@ -18,7 +19,7 @@ visibility            each seat sees both seats' messages, and only its own call
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
 from typing import Any
 
 from gym_enterprise import strict_json
@@ -28,52 +29,13 @@ from gym_enterprise.domain import Domain, TruncationReward
 from gym_enterprise.errors import InvalidAction, OutOfTurn, SnapshotError, UsageError
 from gym_enterprise.grading import Grade, begin
 from gym_enterprise.messages import SEATS, Call, Message, Observation, Role, Seat
+from gym_enterprise.snapshot import Progress, Snapshot, Transcript
 from gym_enterprise.tasks import Task
 from gym_enterprise.world import World
 from simulators.parsing import role_flip, split_stop, strip_reasoning
 
-Transcript = tuple[tuple[Seat, Message], ...]
-
-
-@dataclass
-class Progress:
-    """Everything of an episode that is not in the database."""
-
-    histories: dict[Seat, tuple[Message, ...]]
-    transcript: Transcript = ()
-    """What was said and called, in order, by whom."""
-    held: dict[Seat, str] = field(default_factory=lambda: {"agent": "", "user": ""})
-    turn: Seat | None = None
-    step: int = 0
-    errors: int = 0
-    calls: int = 0
-    closing: bool = False
-    """Whether the user has stopped with a text that the agent may still act on."""
-    terminated: bool = False
-    truncated: bool = False
-    unscored: bool = False
-    reason: str = ""
-    faults: dict[str, int] = field(default_factory=dict)
-    unlocked: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
-
-    def copy(self) -> Progress:
-        """Return an independent copy."""
-        return replace(self, histories=dict(self.histories), held=dict(self.held), faults=dict(self.faults))
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """A point of an episode, picklable: what changed in the database, and the dialogue."""
-
-    image: str
-    """Digest of the domain's image."""
-    task: str
-    """Hash of the task."""
-    changeset: bytes
-    """SQLite changeset since the initial state."""
-    progress: Progress
-    """The rest."""
+_INVISIBLE = " \t\r\n\u200b\u200c\u200d\u2060\ufeff"
+"""Characters of which a message cannot consist alone, besides blanks."""
 
 
 class Episode:
@@ -234,13 +196,17 @@ class Episode:
 
         Args:
             seat: The seat that acts.
-            actions: Tool calls, then at most one message or stop.
+            actions: Tool calls and at most one message or stop; calls after it are not executed.
 
         Raises:
-            OutOfTurn: The seat does not have the turn at the start.
-            InvalidAction: One of them is not an action; the ones before it have been taken.
+            OutOfTurn: The seat does not have the turn at the start. Nothing is changed.
+            InvalidAction: One of them is not an action, or two are messages or stops; nothing is changed. Or
+                the message is blank; then the calls before it have been made.
         """
         self._need_turn(seat)
+        types = [read_action(action).type for action in actions]
+        if len(types) - types.count("tool_call") > 1:
+            raise InvalidAction("a turn is tool calls and at most one message or stop; this one has more")
         for action in actions:
             if self._progress.turn == seat:
                 self.act(seat, action)
@@ -270,14 +236,38 @@ class Episode:
         """
         if self.done:
             raise OutOfTurn(f"the episode is over ({self.reason}): reset() starts a new one")
-        self._progress.unscored = True
-        self._end(reason, truncated=True)
+        self._end(reason, truncated=True, unscored=True)
 
     # -- saving ---------------------------------------------------------------------------------------
 
     def reset(self, task: Task | None = None) -> None:
         """Start again, with the same task or another one, in the same world."""
         self._start(self.domain.admit(task or self.task))
+
+    def retrace(
+        self,
+        calls: Iterable[tuple[Seat, str, Any]],
+        *,
+        reason: str = "",
+        truncated: bool = False,
+        unscored: bool = False,
+    ) -> None:
+        """Make the calls of a saved trajectory again, without turns, and end as it ended.
+
+        Args:
+            calls: (seat, tool name, arguments) in order, failed ones included; the episode is fresh.
+            reason: Why the saved episode ended; empty leaves this one under way.
+            truncated: Whether a budget or a failure ended it.
+            unscored: Whether the infrastructure had failed.
+        """
+        for seat, name, arguments in calls:
+            self._progress.errors += self.dispatcher.call(seat, name, arguments).counts
+        if reason:
+            self._end(reason, truncated=truncated, unscored=unscored)
+
+    def close(self) -> None:
+        """Give the database back; the episode cannot be used afterwards."""
+        self.world.close()
 
     def snapshot(self) -> Snapshot:
         """Save this point."""
@@ -344,10 +334,11 @@ class Episode:
 
     def _speak(self, seat: Seat, action: Parsed) -> None:
         progress = self._progress
+        own, _ = split_stop(_without_reasoning(action.content), self.domain.stop_tokens)
         text = _joined(progress.held[seat], _without_reasoning(action.content))
         text, stops = split_stop(text, self.domain.stop_tokens)
         stops = stops or action.type == "stop"
-        if not text.strip():
+        if _blank(text):
             if not stops:
                 raise InvalidAction("the message is blank: say something, call a tool, or stop")
             self._end("user_stop" if progress.closing else f"{seat}_stop")
@@ -355,7 +346,7 @@ class Episode:
         progress.held[seat] = ""
         progress.step += 1
         for reader in SEATS:
-            self._append(reader, seat, text)
+            self._append(reader, seat, text if reader != seat or _blank(own) else own)
         progress.transcript += ((seat, progress.histories[seat][-1]),)
         if seat == "user" and role_flip(text):
             progress.faults["role_flip"] = progress.faults.get("role_flip", 0) + 1
@@ -382,11 +373,13 @@ class Episode:
         progress = self._progress
         progress.calls += 1
         progress.errors += outcome.counts
+        said = _without_reasoning(action.content)
         # With its stop tokens: one that is said beside a call stops with this seat's next message.
-        progress.held[seat] = _joined(progress.held[seat], _without_reasoning(action.content))
+        progress.held[seat] = _joined(progress.held[seat], said)
+        said, _ = split_stop(said, self.domain.stop_tokens)
         name = action.name if isinstance(action.name, str) else ""
         call = Call(action.id or f"call_{progress.calls}", name, strict_json.recorded(action.arguments))
-        entries: tuple[tuple[Role, str], ...] = ((seat, ""), ("tool", outcome.text))
+        entries: tuple[tuple[Role, str], ...] = ((seat, said), ("tool", outcome.text))
         for role, text in entries:
             self._append(seat, role, text, call)
             progress.transcript += ((seat, progress.histories[seat][-1]),)
@@ -407,9 +400,9 @@ class Episode:
                 self._end("user_stop" if progress.closing else reason, truncated=not progress.closing)
                 return
 
-    def _end(self, reason: str, *, truncated: bool = False) -> None:
+    def _end(self, reason: str, *, truncated: bool = False, unscored: bool = False) -> None:
         progress = self._progress
-        progress.turn, progress.reason = None, reason
+        progress.turn, progress.reason, progress.unscored = None, reason, unscored
         progress.terminated, progress.truncated = not truncated, truncated
 
 
@@ -441,5 +434,9 @@ def _without_reasoning(text: str) -> str:
     return strip_reasoning(text) if "think>" in text else text
 
 
+def _blank(text: str) -> bool:
+    return not text.strip(_INVISIBLE).strip()
+
+
 def _joined(first: str, second: str) -> str:
-    return "\n\n".join(part for part in (first, second) if part.strip())
+    return "\n\n".join(part for part in (first, second) if not _blank(part))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from gym_enterprise.changes import ChangeSet, Diff
 from gym_enterprise.dispatch import Dispatcher
 from gym_enterprise.errors import GraderDisagreement, TaskError
-from gym_enterprise.messages import Seat
 from gym_enterprise.naive import same_state
 from gym_enterprise.tasks import Action, Task
 from gym_enterprise.world import World
@@ -50,6 +49,11 @@ class Grade:
             "diff": dict(self.diff),
             "checks": dict(self.checks),
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Grade:
+        """Rebuild a grade from `to_dict`."""
+        return cls(data["reward"], data["reason"], data["diff"], data["checks"])
 
 
 class Grader:
@@ -206,28 +210,6 @@ def replay_reference(episode: Episode) -> None:
         1.0
     """
     replay(episode.dispatcher, episode.task.reference, task_id=episode.task.id)
-
-
-def regrade(
-    domain: Domain, task: Task, calls: Iterable[tuple[Seat, str, Any]], *, audit: bool = True
-) -> Grade:
-    """Grade a saved trajectory again by making its calls once more, failed ones included.
-
-    Args:
-        domain: The domain.
-        task: The task.
-        calls: (seat, tool name, arguments) in the order in which they were made.
-        audit: Run both graders.
-
-    Returns:
-        The grade of the resulting state.
-    """
-    from gym_enterprise.episode import Episode
-
-    episode = Episode(domain, task)
-    for seat, name, arguments in calls:
-        episode.dispatcher.call(seat, name, arguments)
-    return domain.grader.grade(episode, audit=audit)
 
 
 def _sequences(task: Task) -> list[tuple[str, Sequence[Action]]]:

@@ -42,8 +42,8 @@ class Call:
 class Message:
     """One entry of a seat's history, immutable all the way down.
 
-    A tool call is two messages in its caller's history: one with the caller's role and `call`, then one
-    with role "tool", the same `call`, and the outcome as JSON text.
+    A tool call is two messages in its caller's history: one with the caller's role, what was said beside the
+    call, and `call`; then one with role "tool", the same `call`, and the outcome as JSON text.
     """
 
     seq: int

@@ -74,6 +74,7 @@ def _entry(seat: Seat, message: Message, max_shown: int) -> str:
     elif message.call is not None:
         name = message.call.name or "(unreadable call)"
         text = f"> {name}({_cut(_arguments(message.call.arguments), max_shown)})"
+        text = f"{message.content}\n{text}" if message.content else text
     lines = _printable(text).split("\n")
     return f"{who:<{SPEAKER_WIDTH}}" + f"\n{_INDENT}".join(lines)
 

@@ -1,16 +1,20 @@
-"""`run_episode`: two players play one episode to its end."""
+"""`run_episode`: two players play one episode to its end; `regrade`: a saved one is graded again."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gym_enterprise.episode import Episode, Transcript
+from gym_enterprise.domain import Domain, TruncationReward
+from gym_enterprise.episode import Episode
 from gym_enterprise.errors import InfrastructureError
 from gym_enterprise.grading import Grade
 from gym_enterprise.messages import Message, Seat
 from gym_enterprise.seating import derive_seed, seat_player, take_turn
+from gym_enterprise.snapshot import Transcript
+from gym_enterprise.tasks import Task
 
 _log = logging.getLogger("gym_enterprise")
 
@@ -35,6 +39,8 @@ class Record:
     """Why the episode ended."""
     terminated: bool
     truncated: bool
+    truncation_reward: TruncationReward = "state"
+    """What a budget that ran out earned."""
     error: str | None = None
     """What broke, when the episode is not scored."""
 
@@ -45,7 +51,7 @@ class Record:
 
     @property
     def calls(self) -> list[tuple[Seat, str, Any]]:
-        """All calls that were run, in order, as (seat, name, arguments), for `regrade`."""
+        """All calls that were run, in order, as (seat, name, arguments), for `Episode.retrace`."""
         return [
             (seat, message.call.name, message.call.arguments)
             for seat, message in self.transcript
@@ -65,8 +71,15 @@ class Record:
             "reason": self.reason,
             "terminated": self.terminated,
             "truncated": self.truncated,
+            "truncation_reward": self.truncation_reward,
             "error": self.error,
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Record:
+        """Rebuild a record from `to_dict`."""
+        transcript = tuple((entry["seat"], Message.from_dict(entry)) for entry in data["transcript"])
+        return cls(**{**data, "grade": Grade.from_dict(data["grade"]), "transcript": transcript})
 
 
 def run_episode(
@@ -129,8 +142,33 @@ def run_episode(
         reason=episode.reason,
         terminated=episode.terminated,
         truncated=episode.truncated,
+        truncation_reward=episode.truncation_reward,
         error=failure,
     )
+
+
+def regrade(domain: Domain, task: Task, record: Record, *, audit: bool = True) -> Grade:
+    """Grade a saved trajectory again by making its calls once more, failed ones included.
+
+    Args:
+        domain: The domain.
+        task: The task that was played.
+        record: What `run_episode` returned, or `Record.from_dict` of what was saved.
+        audit: Run both graders.
+
+    Returns:
+        The grade; an episode that was not scored stays so.
+
+    Example:
+        >>> regrade(domain, task, run_episode(Episode(domain, task), "oracle")).reward  # doctest: +SKIP
+        1.0
+    """
+    episode = Episode(domain, task, truncation_reward=record.truncation_reward)
+    unscored = record.reward is None
+    episode.retrace(record.calls, reason=record.reason, truncated=record.truncated, unscored=unscored)
+    grade = episode.grade(audit=audit)
+    episode.close()
+    return grade
 
 
 def _not_executed(answer: Message) -> bool:

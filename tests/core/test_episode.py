@@ -291,7 +291,16 @@ def test_each_seat_holds_its_own_text() -> None:
     it = episode(task(user=BOTH_TOOLS))
     it.act("user", call("confirm_order", "Mine.", order_id="O1", code="x"))
     play(it, ("user", say("hello")), ("agent", say("hi")))
-    assert heard(it, "user") == ["user: Mine.\n\nhello", "agent: hi"]
+    assert heard(it, "agent") == ["user: Mine.\n\nhello", "agent: hi"]
+
+
+def test_the_caller_has_the_text_beside_its_call_where_it_said_it_and_once() -> None:
+    it = opened()
+    it.act("agent", call("get_order", "Looking.", order_id="O1"))
+    assert it.observe("agent")["messages"][-2].content == "Looking."
+    it.act("agent", say("Found it."))
+    assert it.observe("agent")["messages"][-1].content == "Found it."
+    assert heard(it, "user")[-1] == "agent: Looking.\n\nFound it."
 
 
 def test_a_bare_stop_after_held_text_delivers_it() -> None:
@@ -558,11 +567,26 @@ def test_a_model_turn_of_text_and_calls_ends_with_its_message() -> None:
     assert (it.turn, heard(it, "user")[-1]) == ("user", "agent: One moment.\n\nCancelled.")
 
 
-def test_an_action_that_is_none_stops_a_model_turn_there() -> None:
+@pytest.mark.parametrize("odd", ["nonsense", 7, {"type": "message"}])
+def test_a_model_turn_with_something_that_is_no_action_is_refused_whole(odd: Any) -> None:
     it = opened()
     with pytest.raises(InvalidAction):
-        it.act_all("agent", [CANCEL, "nonsense", CANCEL])
-    assert (it.step, it.grade().reward) == (2, 1.0)
+        it.act_all("agent", [CANCEL, odd, CANCEL])
+    assert (it.step, it.grade().reward) == (1, 0.0)
+
+
+def test_a_model_turn_with_two_messages_is_refused_whole_rather_than_lose_one() -> None:
+    it = opened()
+    with pytest.raises(InvalidAction, match="at most one message or stop"):
+        it.act_all("agent", [CANCEL, say("Done."), stop()])
+    assert (it.step, it.grade().reward) == (1, 0.0)
+
+
+@pytest.mark.parametrize("blank", ["", " \n", "\u200b", "\ufeff \u2060"])
+def test_a_message_of_invisible_characters_is_blank(blank: str) -> None:
+    it = opened()
+    with pytest.raises(InvalidAction, match="blank"):
+        it.act("agent", say(blank))
 
 
 def test_a_rejected_action_is_an_error_to_read_a_step_and_keeps_the_turn() -> None:

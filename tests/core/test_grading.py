@@ -18,6 +18,7 @@ from gym_enterprise import (
     GraderDisagreement,
     Money,
     OraclePlayer,
+    Record,
     Task,
     TaskError,
     World,
@@ -27,6 +28,7 @@ from gym_enterprise import (
     run_episode,
     tool,
 )
+from gym_enterprise.domain import TruncationReward
 from tests.core.conversation import DOMAIN, call, episode, opened, play, say, stop
 from tests.shop import TOOLS, make_domain, task
 
@@ -155,18 +157,16 @@ def test_b005_an_invented_tool_is_an_error_live_and_in_regrading() -> None:
         assert (record.reward, record.error, record.truncated) == (wanted, None, False)
         saved = json.loads(json.dumps(record.to_dict()))
         assert saved["grade"]["reward"] == wanted
-        assert regrade(DOMAIN, task(), record.calls).reward == wanted
+        assert regrade(DOMAIN, task(), Record.from_dict(saved)).reward == wanted
 
 
 def test_b005_regrading_makes_no_call_that_was_not_executed() -> None:
-    from gym_enterprise import Record
-
     it = opened()
     it.act_all("agent", [stop(), call("cancel_order", order_id="O1")])
     grade = it.grade()
     record = Record("shop", "t", 0, 0, grade, it.transcript, it.step, it.reason, it.terminated, it.truncated)
     assert record.calls == []
-    assert regrade(DOMAIN, task(), record.calls).reward == grade.reward == 0.0
+    assert regrade(DOMAIN, task(), record).reward == grade.reward == 0.0
 
 
 def test_b005_regrading_survives_every_kind_of_call_that_was_answered_with_an_error() -> None:
@@ -183,11 +183,42 @@ def test_b005_regrading_survives_every_kind_of_call_that_was_answered_with_an_er
     calls = [
         (seat, m.call.name, m.call.arguments) for seat, m in it.transcript if m.call and m.role == "tool"
     ]
-    assert it.grade().reward == regrade(DOMAIN, task(), json.loads(json.dumps(calls))).reward == 1.0
+    again = episode()
+    again.retrace(json.loads(json.dumps(calls)))
+    assert it.grade().reward == again.grade(audit=True).reward == 1.0
+
+
+@pytest.mark.parametrize(("rule", "wanted"), [("state", 1.0), ("zero", 0.0)])
+def test_regrading_keeps_what_a_spent_budget_earned(rule: TruncationReward, wanted: float) -> None:
+    it = episode(max_steps=3, truncation_reward=rule)
+    record = run_episode(it, Caller(), "scripted")
+    assert (record.reason, record.reward) == ("max_steps", wanted)
+    assert regrade(DOMAIN, task(), record).reward == wanted
+
+
+def test_regrading_leaves_an_unscored_episode_unscored() -> None:
+    record = run_episode(episode(), Broken(), "scripted")
+    assert record.reward is None
+    assert regrade(DOMAIN, task(), Record.from_dict(json.loads(json.dumps(record.to_dict())))).reward is None
+
+
+class Caller:
+    """Cancels O1 again and again."""
+
+    def act(self, observation: Any) -> dict[str, Any]:
+        return call("cancel_order", order_id="O1")
+
+
+class Broken:
+    """Raises."""
+
+    def act(self, observation: Any) -> dict[str, Any]:
+        raise RuntimeError("no engine")
 
 
 SCRIPT = """
 import sys
+from gym_enterprise.domain import TruncationReward
 from tests.core.conversation import call, opened, play
 from tests.shop import task
 it = play(opened(), ("agent", call("issue_credit", account_id="A1", amount=5)))

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gym_enterprise import Episode, InvalidAction, load_domain, regrade
+from gym_enterprise import Episode, InvalidAction, load_domain
 from gym_enterprise.messages import Seat
 
 SHOP = load_domain("tests.shop:make_domain")
@@ -113,5 +113,7 @@ def test_any_play_keeps_the_rules_and_can_be_saved_written_and_graded_again(
         assert not any("###STOP###" in message.content for message in seen if message.call is None)
     grade = it.grade(audit=True)
     made = [(seat, m.call.name, m.call.arguments) for seat, m in it.transcript if m.call and m.role == "tool"]
-    assert regrade(SHOP, TASK, made).reward == grade.reward
+    again = Episode(SHOP, TASK)
+    again.retrace(made)
+    assert again.grade(audit=True).reward == grade.reward
     assert json.loads(json.dumps(grade.to_dict(), allow_nan=False)) == grade.to_dict()

@@ -40,7 +40,9 @@ def test_the_calls_of_one_turn_run_in_order_and_the_text_beside_them_is_held():
     assert roles(observation) == ["agent", "tool", "agent", "tool"]
     assert observation["your_turn"] == 1
     observation, *_ = env.step("It is cancelled.")
-    assert observation["messages"][-2].content == "Let me see.\n\nIt is cancelled."
+    assert [m.content for m in observation["messages"][-6:-1:2]] == ["Let me see.", "", "It is cancelled."]
+    heard = env.unwrapped.episode.observe("user")["messages"]
+    assert heard[-2].content == "Let me see.\n\nIt is cancelled."
     assert env.unwrapped.grade().reward == 1.0
 
 
@@ -76,7 +78,9 @@ def test_no_call_of_a_text_that_was_cut_is_run():
     assert observation["messages"][-1].result["error"]["code"] == "malformed_call"
     assert len(env.unwrapped.episode.world.changes()) == 0
     observation, *_ = env.step("It is canc", finish_reason="length")
-    assert observation["messages"][-2].content == "Let me see.\n\nIt is canc"
+    assert observation["messages"][-2].content == "It is canc"
+    heard = env.unwrapped.episode.observe("user")["messages"]
+    assert heard[-2].content == "Let me see.\n\nIt is canc"
 
 
 def test_json_calls_are_read_on_request():
