@@ -12,7 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from gym_enterprise.changes import ChangeSet, Diff
-from gym_enterprise.domain import Domain, load_domain, register_domain, registered_domains
+from gym_enterprise.domain import Domain
 from gym_enterprise.episode import Episode
 from gym_enterprise.errors import (
     GraderDisagreement,
@@ -35,6 +35,7 @@ from gym_enterprise.harness.rollout import Record, regrade, run_episode
 from gym_enterprise.image import WorldImage
 from gym_enterprise.messages import Call, Message, Observation
 from gym_enterprise.registration import register_envs
+from gym_enterprise.registry import load_domain, register_domain, registered_domains
 from gym_enterprise.seating import derive_seed
 from gym_enterprise.snapshot import Snapshot
 from gym_enterprise.tasks import Action, Task, TaskSet, UserScenario, View, load_tasks

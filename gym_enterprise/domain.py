@@ -1,15 +1,14 @@
-"""`Domain`: everything a domain provides; registering, loading and caching domains by name."""
+"""`Domain`: everything a domain provides; its tasks by split."""
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from gym_enterprise.errors import TaskError, UnknownDomain, UnknownTask, UsageError
+from gym_enterprise.errors import TaskError, UnknownTask, UsageError
 from gym_enterprise.grading import Grader
 from gym_enterprise.image import WorldImage
 from gym_enterprise.knowledge import knowledge_tools
@@ -43,6 +42,9 @@ class Domain:
         truncation_reward: After a budget ran out, grade the "state" or give "zero".
         attacks: For a task, named sequences of actions that must not score; None where one does not apply.
         undo: For a write that is about to run on a world, the call that takes it back, or None.
+        search_tools: Whether `kb_search` and `kb_read` are added when there are documents.
+        toolset_type: Makes the toolset of a seat from all tools.
+        grader_type: Makes the grader from the domain.
 
     Raises:
         UsageError: A setting is not one of its values.
@@ -69,23 +71,32 @@ class Domain:
         truncation_reward: TruncationReward = "state",
         attacks: Callable[[Task], Attacks] | None = None,
         undo: Callable[[World, Action], Action | None] | None = None,
+        search_tools: bool = True,
+        toolset_type: Callable[[Seat, Sequence[Tool]], Toolset] = Toolset,
+        grader_type: Callable[[Domain], Grader] = Grader,
     ) -> None:
         _check_settings(name, first_speaker, stop_tokens, max_steps, max_errors, truncation_reward)
         self.name, self.image, self.policy = name, image, policy
         self.documents = tuple(documents)
-        self.retriever: Retriever = retriever or BM25Retriever(self.documents)
+        self._retriever = retriever
         self.first_speaker: Seat = first_speaker
         self.stop_tokens = tuple(stop_tokens)
         self.max_steps, self.max_errors = max_steps, max_errors
         self.truncation_reward: TruncationReward = truncation_reward
         self._attacks, self._undo = attacks, undo
         everything = tuple(tools)
-        if self.documents:
+        if self.documents and search_tools:
             everything += knowledge_tools(self.documents, self.retriever)
-        self.toolsets: dict[Seat, Toolset] = {seat: Toolset(seat, everything) for seat in SEATS}
+        self.toolsets: dict[Seat, Toolset] = {seat: toolset_type(seat, everything) for seat in SEATS}
         self.tasks = _Splits(self, tasks)
-        self.grader = Grader(self)
-        self._source: tuple[str, dict[str, Any]] | None = None
+        self.grader = grader_type(self)
+        self.rebuild: tuple[Any, ...] | None = None
+        """Function and arguments by which another process gets this domain; set by `load_domain`."""
+
+    @cached_property
+    def retriever(self) -> Retriever:
+        """What ranks the documents; made at first use."""
+        return self._retriever or BM25Retriever(self.documents)
 
     def toolset(self, seat: Seat) -> Toolset:
         """Return the tools of one seat."""
@@ -161,13 +172,12 @@ class Domain:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._source is None:
+        if self.rebuild is None:
             raise TypeError(
                 f"domain {self.name!r} was built by hand, so another process cannot rebuild it: register it "
                 'with register_domain(name, "module:function") and get it from load_domain(name)'
             )
-        name, arguments = self._source
-        return _reload, (name, arguments, _entry_point(name))
+        return self.rebuild
 
 
 class _Splits(Mapping[str, TaskSet]):
@@ -260,92 +270,3 @@ def scenario_text(user: UserScenario) -> str:
         parts.append("\n".join(["What you know:", *facts]) if facts else "")
         parts += [f"Later you also want: {want.say}" for want in user.script.later]
     return "\n\n".join(part for part in parts if part)
-
-
-# -- loading by name --------------------------------------------------------------------------------------
-
-_ENTRY_POINTS = {"banking": "gym_enterprise.domains.banking:make_domain"}
-_loaded: dict[tuple[str, str], Domain] = {}
-_lock = threading.RLock()
-
-
-def register_domain(name: str, entry_point: str) -> None:
-    """Make a domain loadable by name, in this process and in its workers.
-
-    Args:
-        name: The name for `load_domain`.
-        entry_point: `"module:function"`; the function returns a `Domain` of that name.
-
-    Raises:
-        UsageError: The entry point has another form, or the name is taken by another one.
-    """
-    module, colon, function = entry_point.partition(":")
-    if not (module and colon and function):
-        raise UsageError(f'the entry point {entry_point!r} should be "module:function"')
-    if _ENTRY_POINTS.setdefault(name, entry_point) != entry_point:
-        raise UsageError(f"the domain name {name!r} is taken by {_ENTRY_POINTS[name]!r}: choose another")
-
-
-def registered_domains() -> tuple[str, ...]:
-    """Return the names that `load_domain` takes."""
-    return tuple(_ENTRY_POINTS)
-
-
-def load_domain(name: str, **arguments: Any) -> Domain:
-    """Load a domain once and share it.
-
-    Args:
-        name: A registered name, or an entry point "module:function".
-        arguments: For the domain's own function, such as `data_dir=`.
-
-    Returns:
-        The domain; the same object for the same name and arguments.
-
-    Raises:
-        UnknownDomain: No domain of that name is registered, or its entry point does not exist.
-
-    Example:
-        >>> load_domain("banking").tasks["train"]["..."]  # doctest: +SKIP
-    """
-    key = (name, repr(sorted(arguments.items())))
-    with _lock:
-        if key not in _loaded:
-            module, _, function = _entry_point(name).partition(":")
-            domain = _imported(name, module, function)(**arguments)
-            if domain.name != name and ":" not in name:
-                raise UsageError(f"the entry point of {name!r} returned the domain {domain.name!r}")
-            domain._source = (name, arguments)
-            _loaded[key] = domain
-        return _loaded[key]
-
-
-def _imported(name: str, module: str, function: str) -> Callable[..., Domain]:
-    try:
-        return getattr(importlib.import_module(module), function)  # type: ignore[no-any-return]
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # a module that the domain itself needs
-        raise UnknownDomain(
-            f"domain {name!r}: there is no module {module!r}; check the entry point"
-        ) from error
-    except AttributeError as error:
-        raise UnknownDomain(
-            f"domain {name!r}: module {module!r} has no {function!r}; check the entry point"
-        ) from error
-
-
-def _entry_point(name: str) -> str:
-    if name in _ENTRY_POINTS:
-        return _ENTRY_POINTS[name]
-    if ":" in name:
-        return name
-    raise UnknownDomain(
-        f"there is no domain {name!r}; domains: {', '.join(_ENTRY_POINTS)}; your own: register_domain(), or "
-        '"module:function"'
-    )
-
-
-def _reload(name: str, arguments: dict[str, Any], entry_point: str) -> Domain:
-    if name != entry_point:
-        register_domain(name, entry_point)
-    return load_domain(name, **arguments)

@@ -177,7 +177,8 @@ def replay(
         field: Where the actions stand in the task, for the error message.
 
     Raises:
-        TaskError: An action fails, or one follows a terminal tool; the message has the tool's own words.
+        TaskError: An action fails, or one follows a terminal tool; the message has the tool's own words. A
+            `Declined` call has not failed.
     """
     ended = False
     for index, action in enumerate(actions):
@@ -185,7 +186,7 @@ def replay(
         if ended:
             raise TaskError("follows a call that ends the episode", task_id=task_id, field=where)
         outcome = dispatcher.call(action.seat, action.name, action.arguments)
-        if not outcome.ok:
+        if outcome.counts:
             error = outcome.to_dict()["error"]
             raise TaskError(
                 f"the {action.seat}'s call of {action.name!r} fails ({error['code']}): {error['message']}",

@@ -21,7 +21,7 @@ def demo(
     """Play one task twice: the oracle earns 1.0, an agent that only talks earns 0.0."""
     from rich.console import Console
 
-    from gym_enterprise.domain import load_domain
+    from gym_enterprise.registry import load_domain
 
     loaded = load_domain(domain)
     task = loaded.task(task_id) if task_id else next(iter(next(iter(loaded.tasks.values())).values()))

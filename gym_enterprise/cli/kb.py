@@ -41,9 +41,9 @@ def read(domain: str = DOMAIN, document_id: str = typer.Argument(help="The docum
 
 def _call(domain: str, name: str, arguments: dict[str, object]) -> Any:
     """Call a knowledge tool as the agent would, without an episode."""
-    from gym_enterprise.domain import load_domain
     from gym_enterprise.errors import UsageError
     from gym_enterprise.lossless import ArgumentError
+    from gym_enterprise.registry import load_domain
     from gym_enterprise.tools import ToolError
 
     tool = load_domain(domain).toolset("agent").get(name)

@@ -125,7 +125,7 @@ def _print(domain: str, count: int, summary: list[dict[str, Any]], failures: lis
 
 
 def _load(name: str) -> Domain:
-    from gym_enterprise.domain import load_domain
+    from gym_enterprise.registry import load_domain
 
     return load_domain(name)
 

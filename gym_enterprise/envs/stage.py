@@ -12,12 +12,13 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from gym_enterprise.domain import Domain, load_domain
+from gym_enterprise.domain import Domain
 from gym_enterprise.envs.rendering import episode_text, new_lines, show, title_text
 from gym_enterprise.envs.selection import Selection, find_task, select_tasks
 from gym_enterprise.episode import Episode
 from gym_enterprise.errors import InvalidAction, UsageError
 from gym_enterprise.messages import SEATS, Seat
+from gym_enterprise.registry import load_domain
 from gym_enterprise.spaces import ActionSpace, Mask
 from gym_enterprise.tasks import Task
 

@@ -150,7 +150,7 @@ def test_a_new_episode_and_one_of_a_task_outside_the_domain_survive_pickling() -
 
 def test_pickling_an_episode_reads_no_split_but_its_own() -> None:
     domain = make_domain(tasks={"test": [task("broken", domain="bank")], "train": [task("a")]})
-    domain._source = ("shop", {})
+    domain.rebuild = (load_domain, ("shop",))
     it = Episode(domain, domain.tasks["train"]["a"])
     assert copy.deepcopy(it).observe("user") == it.observe("user")
 

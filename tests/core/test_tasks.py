@@ -20,7 +20,7 @@ from gym_enterprise import (
     load_domain,
     load_tasks,
 )
-from gym_enterprise.domain import register_domain
+from gym_enterprise.registry import register_domain
 from gym_enterprise.tasks import parse_task
 from tests.shop import make_domain, task
 

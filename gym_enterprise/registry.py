@@ -1,0 +1,113 @@
+"""Domains by name: registered once, loaded at first use, shared from then on."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from gym_enterprise.domain import Domain
+from gym_enterprise.errors import UnknownDomain, UsageError
+
+_ENTRY_POINTS = {
+    "banking": "gym_enterprise.domains.banking:make_domain",
+    "tau3_banking": "gym_enterprise.domains.tau3_banking:make_domain",
+}
+_loaded: dict[tuple[str, str], Domain] = {}
+_lock = threading.RLock()
+
+
+def register_domain(name: str, entry_point: str) -> None:
+    """Make a domain loadable by name, in this process and in its workers.
+
+    Args:
+        name: The name for `load_domain`.
+        entry_point: `"module:function"`; the function returns a `Domain` of that name.
+
+    Raises:
+        UsageError: The entry point has another form, or the name is taken by another one.
+    """
+    module, colon, function = entry_point.partition(":")
+    if not (module and colon and function):
+        raise UsageError(f'the entry point {entry_point!r} should be "module:function"')
+    if _ENTRY_POINTS.setdefault(name, entry_point) != entry_point:
+        raise UsageError(f"the domain name {name!r} is taken by {_ENTRY_POINTS[name]!r}: choose another")
+
+
+def registered_domains() -> tuple[str, ...]:
+    """Return the names that `load_domain` takes."""
+    return tuple(_ENTRY_POINTS)
+
+
+def load_domain(name: str, **arguments: Any) -> Domain:
+    """Load a domain once and share it.
+
+    Args:
+        name: A registered name, or an entry point "module:function".
+        arguments: For the domain's own function, such as `data_dir=`.
+
+    Returns:
+        The domain; the same object for the same name and arguments.
+
+    Raises:
+        UnknownDomain: No domain of that name is registered, or its entry point does not exist.
+        UsageError: The domain's function does not take these arguments.
+
+    Example:
+        >>> load_domain("banking").tasks["train"]["..."]  # doctest: +SKIP
+    """
+    key = (name, repr(sorted(arguments.items())))
+    with _lock:
+        if key not in _loaded:
+            module, _, function = _entry_point(name).partition(":")
+            make = _imported(name, module, function)
+            _check_arguments(name, make, arguments)
+            domain = make(**arguments)
+            if domain.name != name and ":" not in name:
+                raise UsageError(f"the entry point of {name!r} returned the domain {domain.name!r}")
+            domain.rebuild = (_reload, (name, arguments, _entry_point(name)))
+            _loaded[key] = domain
+        return _loaded[key]
+
+
+def _imported(name: str, module: str, function: str) -> Callable[..., Domain]:
+    try:
+        return getattr(importlib.import_module(module), function)  # type: ignore[no-any-return]
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # a module that the domain itself needs
+        raise UnknownDomain(
+            f"domain {name!r}: there is no module {module!r}; check the entry point"
+        ) from error
+    except AttributeError as error:
+        raise UnknownDomain(
+            f"domain {name!r}: module {module!r} has no {function!r}; check the entry point"
+        ) from error
+
+
+def _check_arguments(name: str, make: Callable[..., Domain], arguments: dict[str, Any]) -> None:
+    signature = inspect.signature(make)
+    try:
+        signature.bind(**arguments)
+    except TypeError as error:
+        known = ", ".join(signature.parameters) or "no arguments"
+        raise UsageError(f"domain {name!r}: {error}; it takes {known}") from None
+
+
+def _entry_point(name: str) -> str:
+    if name in _ENTRY_POINTS:
+        return _ENTRY_POINTS[name]
+    if ":" in name:
+        return name
+    raise UnknownDomain(
+        f"there is no domain {name!r}; domains: {', '.join(_ENTRY_POINTS)}; your own: register_domain(), or "
+        '"module:function"'
+    )
+
+
+def _reload(name: str, arguments: dict[str, Any], entry_point: str) -> Domain:
+    if name != entry_point:
+        register_domain(name, entry_point)
+    return load_domain(name, **arguments)
