@@ -1,34 +1,58 @@
-"""Whoever sits in a seat, and the parsing of model text. Imports nothing of the gym."""
+"""Whoever sits in a seat, the engines behind it, the parsing of model text. Imports nothing of the gym."""
 
-from simulators.oracle import OraclePlayer
-from simulators.parsing import (
-    STOP_TOKEN,
-    Turn,
-    parse_turn,
-    read_hermes,
-    read_json,
-    role_flip,
-    split_stop,
-    strict_json,
-    strip_reasoning,
+from simulators.calls import Format, read_hermes, read_json, read_llama, read_openai, strict_json
+from simulators.engines import (
+    ChatRequest,
+    Completion,
+    ContentError,
+    ContextOverflow,
+    Engine,
+    EngineError,
+    FatalError,
+    OpenAIEngine,
+    Sampling,
+    TokenRequest,
+    TransientError,
+    Usage,
 )
+from simulators.llm import LLMPlayer, ModelTurn
+from simulators.oracle import OraclePlayer
+from simulators.parsing import STOP_TOKEN, Turn, parse_turn, split_stop, strip_reasoning
 from simulators.player import Action, Observation, Player, Synchronous
 from simulators.replay import ReplayUser
+from simulators.role_flip import role_flip
 from simulators.scripted import ScriptedUser
 
 __all__ = [
     "STOP_TOKEN",
     "Action",
+    "ChatRequest",
+    "Completion",
+    "ContentError",
+    "ContextOverflow",
+    "Engine",
+    "EngineError",
+    "FatalError",
+    "Format",
+    "LLMPlayer",
+    "ModelTurn",
     "Observation",
+    "OpenAIEngine",
     "OraclePlayer",
     "Player",
     "ReplayUser",
+    "Sampling",
     "ScriptedUser",
     "Synchronous",
+    "TokenRequest",
+    "TransientError",
     "Turn",
+    "Usage",
     "parse_turn",
     "read_hermes",
     "read_json",
+    "read_llama",
+    "read_openai",
     "role_flip",
     "split_stop",
     "strict_json",

@@ -43,7 +43,8 @@ class OraclePlayer(Synchronous):
 
     Once, before acting, it asks in one message for the user's facts that its calls need; then it makes its
     calls in reference order; before an action of the user it says which tool to use with what, and waits for
-    the answer; in the end it says that all is done, as often as the user has later wants, and stops.
+    the answer (which may report that the next tools were used as well); in the end it says that all is done,
+    as often as the user has later wants, and stops.
 
     Args:
         task: The whole task.
@@ -86,12 +87,24 @@ class OraclePlayer(Synchronous):
             now.latest = message.content.lower()
             now.heard += f"\n{now.latest}"
             if now.instructed:
-                now.step, now.tries, now.instructed = now.step + 1, 0, False
+                self._take_in_report(now)
         elif message.role == "agent" and message.call is not None:
             self._take_in_call(now, message.call)
         elif message.role == "agent":
             self._take_in_speech(now, message.content)
         return now
+
+    def _take_in_report(self, now: _Progress) -> None:
+        """Pass over the action that was asked for, and those after it that the answer reports too."""
+        reported = now.latest
+        while True:
+            done = _report(self._actions[now.step].name)
+            reported = reported.replace(done, "", 1)
+            now.step, now.tries, now.instructed = now.step + 1, 0, False
+            if now.step == len(self._actions) or self._actions[now.step].seat != "user":
+                return
+            if _report(self._actions[now.step].name) not in reported:
+                return
 
     def _take_in_call(self, now: _Progress, call: CallRecord) -> None:
         now.asked = True
@@ -116,6 +129,11 @@ class OraclePlayer(Synchronous):
 
     def _unknown(self, now: _Progress) -> list[str]:
         return [key for key, value in self._needed.items() if value.lower() not in now.heard]
+
+
+def _report(name: str) -> str:
+    """How a user says, in lower case, that it used a tool."""
+    return f"used `{name.lower()}`"
 
 
 def _say(text: str) -> Action:

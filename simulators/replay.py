@@ -122,10 +122,7 @@ def _waits_for_agent(reference: Any, own: list[int]) -> list[bool]:
 
 
 def _opening(scenario: Any) -> str:
+    """Return the script's opening; instructions are the user's own, so nothing of them is said."""
     if scenario.script is not None and scenario.script.opening.strip():
         return str(scenario.script.opening)
-    words = scenario.instructions.strip()
-    for place, mark in enumerate(words):
-        if mark in ".!?\n" and (place + 1 == len(words) or words[place + 1].isspace()):
-            return str(words[: place + 1].strip())
-    return words or _NEUTRAL_OPENING
+    return _NEUTRAL_OPENING

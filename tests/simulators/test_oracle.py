@@ -154,3 +154,21 @@ def test_the_same_observation_gives_the_same_action_in_any_order() -> None:
     for index in [*range(len(places)), *reversed(range(len(places)))]:
         observation = {"messages": seat.history[: places[index]], "turn": 0, "your_turn": 0}
         assert seat.player.act(observation) == seat.acted[index]
+
+
+def test_it_does_not_ask_again_for_what_the_answer_reports() -> None:
+    rate = Action("user", "rate")
+    seat = oracle(CONFIRM, CONFIRM, CONFIRM, rate, Action("agent", "finish"))
+    assert "`confirm_in_app`" in seat.turn()["content"]
+    said = seat.hear("I used `confirm_in_app` and it worked. I used `confirm_in_app` and it worked.")
+    assert "`confirm_in_app`" in said  # the third time
+    assert seat.calls == []
+    said = seat.hear("I used `confirm_in_app`. It says: ok. I used `rate`, but it failed: no.")
+    assert said.startswith("Everything is done now.")
+    assert [name for name, _ in seat.calls] == ["finish"]
+
+
+def test_a_report_of_another_tool_passes_over_nothing() -> None:
+    seat = oracle(CONFIRM, Action("user", "rate"))
+    seat.turn()
+    assert "`rate`" in seat.hear("I used `look` and it worked. Shall I use `rate`?")

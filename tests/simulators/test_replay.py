@@ -30,8 +30,7 @@ def replay(*reference: Action, scenario: Scenario | None = None, **options: Any)
     ("scenario", "opening"),
     [
         (Scenario(Script("Hi."), "You lost a card."), "Hi."),
-        (Scenario(None, "You paid $1.50 too much. You want it back."), "You paid $1.50 too much."),
-        (Scenario(None, "You lost a card"), "You lost a card"),
+        (Scenario(None, "You paid $1.50 too much. You want it back."), "Hello, I need your help, please."),
         (Scenario(None, ""), "Hello, I need your help, please."),
     ],
 )
@@ -98,6 +97,8 @@ def test_a_failed_call_is_tried_again_after_the_agents_next_message_three_times_
         (CONFIRM, RATE, OPEN),
         (Action("agent", "a", after=(1,)), Action("user", "u", after=()), Action("user", "v", after=(0,))),
         (OPEN, CONFIRM, OPEN, CONFIRM),
+        (OPEN, CONFIRM, CONFIRM, CONFIRM, CONFIRM, OPEN, CONFIRM),
+        (CONFIRM, RATE, CONFIRM, OPEN, RATE),
     ],
 )
 def test_with_the_oracle_the_whole_reference_is_played(reference: tuple[Action, ...]) -> None:

@@ -1,0 +1,139 @@
+"""A seat's history as a chat: what a model is asked with."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from simulators.calls import Format
+from simulators.player import MessageRecord
+from simulators.turns import mark, plain_id
+
+Chat = list[dict[str, Any]]
+
+_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
+
+
+def chat_messages(
+    history: Sequence[MessageRecord], seat: str, system: str, opening: str, format: Format = "openai"
+) -> Chat:
+    """Write a history as chat messages; the same history gives the same chat, and a longer one extends it.
+
+    The seat's own words are the assistant's, the other seat's the user's. Calls that the model made in one
+    turn stand in one message. In the format "openai" they are structured; in the others they are written as
+    text, and their answers are user messages, so that any chat model can be asked. A notice of the
+    environment is a user message in brackets.
+
+    Args:
+        history: The seat's messages; `system` stands in the place of the first one, the environment's.
+        seat: Whose history it is.
+        system: The system message.
+        opening: The user message that stands first when the seat itself opens the conversation.
+        format: How the model writes calls.
+
+    Returns:
+        Fresh dictionaries; no two user messages stand together.
+    """
+    chat: Chat = [{"role": "system", "content": system}]
+    for group in _grouped(history[1:], seat):
+        first = group[0]
+        if first.call is not None:
+            chat += _called(group, format)
+        elif first.role == seat:
+            chat.append({"role": "assistant", "content": first.content})
+        else:
+            notice = first.role == "system"
+            chat.append({"role": "user", "content": f"[{first.content}]" if notice else first.content})
+    if len(chat) == 1 or chat[1]["role"] != "user":
+        chat.insert(1, {"role": "user", "content": opening})
+    return _merged(chat)
+
+
+def written_calls(calls: Sequence[Any], format: Format) -> str:
+    """Write calls of a history as a model writes them in a text format."""
+    written = [_written(call, "parameters" if format == "llama" else "arguments") for call in calls]
+    texts = [text for text in written if text]
+    if format == "hermes":
+        return "\n".join(
+            text if text.startswith("<tool_call>") else f"<tool_call>\n{text}\n</tool_call>" for text in texts
+        )
+    if format == "llama":
+        return "; ".join(texts)
+    return f"[{', '.join(texts)}]" if len(texts) > 1 else "".join(texts)
+
+
+def _grouped(messages: Sequence[MessageRecord], seat: str) -> Iterator[list[MessageRecord]]:
+    """Put the calls of one model turn and their answers together; everything else stands alone."""
+    group: list[MessageRecord] = []
+    for message in messages:
+        if message.call is not None and (message.role == "tool" or mark(message.call)[0] > 1) and group:
+            group.append(message)
+            continue
+        if group:
+            yield group
+        group = [message] if message.call is not None else []
+        if message.call is None:
+            yield [message]
+    if group:
+        yield group
+
+
+def _called(group: list[MessageRecord], format: Format) -> Chat:
+    said = "\n".join(message.content for message in group if message.role != "tool" and message.content)
+    calls = [message.call for message in group if message.role != "tool"]
+    answers = [message for message in group if message.role == "tool"]
+    if format == "openai":
+        return [
+            {"role": "assistant", "content": said, "tool_calls": [_structured(call) for call in calls]},
+            *({"role": "tool", "tool_call_id": _id(one.call), "content": one.content} for one in answers),
+        ]
+    text = "\n".join(part for part in (said, written_calls(calls, format)) if part)
+    results = "\n".join(f"<tool_response>\n{one.content}\n</tool_response>" for one in answers)
+    return [{"role": "assistant", "content": text}, {"role": "user", "content": results}]
+
+
+def _structured(call: Any) -> dict[str, Any]:
+    name = _NAME.sub("_", call.name)[:_LONGEST_NAME] or "unreadable"
+    return {"id": _id(call), "type": "function", "function": {"name": name, "arguments": _arguments(call)}}
+
+
+def _arguments(call: Any) -> str:
+    """Return arguments as the text of a JSON object, which servers insist on."""
+    arguments = call.arguments
+    if arguments is None:  # a turn that said nothing
+        return "{}"
+    if isinstance(arguments, dict):
+        return str(call.arguments_json)
+    text = arguments if isinstance(arguments, str) else call.arguments_json
+    return text if _is_object(text) else json.dumps({"unreadable": text}, ensure_ascii=False)
+
+
+def _written(call: Any, key: str) -> str:
+    arguments = call.arguments
+    if not call.name and isinstance(arguments, str | None):
+        return arguments or ""  # what could not be read, as the model wrote it
+    return json.dumps({"name": call.name, key: arguments}, ensure_ascii=False)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _id(call: Any) -> str:
+    return plain_id(call)
+
+
+def _merged(chat: Chat) -> Chat:
+    merged: Chat = []
+    for message in chat:
+        if merged and message["role"] == merged[-1]["role"] == "user":
+            merged[-1] = {**message, "content": f"{merged[-1]['content']}\n\n{message['content']}"}
+        else:
+            merged.append(message)
+    return merged

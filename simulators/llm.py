@@ -1,0 +1,271 @@
+"""`LLMPlayer`: a language model in either seat."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from simulators.calls import READERS, Format, unreadable
+from simulators.chat import chat_messages
+from simulators.engines.background import run
+from simulators.engines.engine import ChatRequest, Completion, Engine, Sampling, Usage
+from simulators.engines.errors import ContentError
+from simulators.parsing import STOP_TOKEN, Turn, parse_turn
+from simulators.player import Action, MessageRecord, Observation
+from simulators.scenario import scenario_text
+from simulators.turns import Place, marked, place
+
+History = tuple[MessageRecord, ...]
+
+MAX_TOKENS = 2048
+"""Tokens that a model may write in one turn, unless the player is told otherwise."""
+_OPENINGS = {
+    "agent": "[A customer has opened the chat. Write your first message.]",
+    "user": "[The chat is open. Write your first message to the agent.]",
+}
+_PROMPTS = Path(__file__).parent / "prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurn:
+    """One turn of a model: asked once, played as one or more actions."""
+
+    history: History
+    """What the seat had seen when the model was asked."""
+    completions: tuple[Completion, ...]
+    """What the model answered; more than one when answers were blank, of which the last one counts."""
+    actions: tuple[Action, ...]
+    """What it comes to, in order."""
+
+
+class LLMPlayer:
+    """A language model in the agent's or the user's seat.
+
+    The model is asked for one turn; of several calls in it, each `act` returns the next. What it writes is
+    read by `parse_turn`: reasoning is removed, a stop token stops, a call that cannot be read and all calls
+    of a turn that was cut by the token limit become one unreadable call, which the environment answers with
+    an error.
+
+    A blank turn of a user is asked again with another seed, `attempts` times in all; if it stays blank, a
+    blank message is returned, which ends the episode as `simulator_error`. A blank turn of an agent is
+    returned at once, for the environment to answer with an error. After text beside a call, a blank turn is
+    right: the text is the message.
+
+    It is a pure function of view, seed and observation as far as its engine is one of the request: the
+    sampling seed depends on its seed, on the turn and on the attempt only. What the model answered is kept,
+    so that the same observation gives the same action from any engine.
+
+    Args:
+        view: The view of its seat.
+        seed: Its seed.
+        engine: What completes its chats.
+        prompt: Template of the system message, as text or a file; by default that of the seat in
+            `simulators/prompts`. It may use `$brief` (policy, or the customer's scenario), `$hints` (on the
+            use of the tools), `$calls` (how to write calls, empty for "openai") and `$stop`.
+        format: How the model writes calls: "openai" when the server reads them, otherwise "hermes", "json" or
+            "llama"; then the tools are described in the system message.
+        sampling: How to sample; its seed is not used.
+        stop_tokens: Texts that end the conversation; by default those of the view.
+        attempts: How often a user is asked for one turn, until it is not blank.
+
+    Raises:
+        ValueError: The format is unknown, attempts is below 1, or the prompt uses another name.
+
+    Example:
+        >>> from functools import partial
+        >>> from simulators.engines import OpenAIEngine
+        >>> engine = OpenAIEngine("qwen", "http://localhost:8000/v1")
+        >>> agent = partial(LLMPlayer, engine=engine)  # a player, wherever one is asked for
+    """
+
+    sees_task = False
+
+    def __init__(
+        self,
+        view: Any,
+        seed: int,
+        engine: Engine,
+        *,
+        prompt: str | Path | None = None,
+        format: Format = "openai",
+        sampling: Sampling | None = None,
+        stop_tokens: Sequence[str] | None = None,
+        attempts: int = 3,
+    ) -> None:
+        if format not in READERS:
+            raise ValueError(f"Unknown call format {format!r}: use one of {sorted(READERS)}.")
+        if attempts < 1:
+            raise ValueError(f"A user is asked at least once for a turn; attempts is {attempts}.")
+        self.seat: str = view.seat
+        """The seat that it plays."""
+        self.seed, self.engine = seed, engine
+        self._format: Format = format
+        self._sampling = sampling or Sampling(max_tokens=MAX_TOKENS)
+        self._stop_tokens = tuple(stop_tokens or view.stop_tokens or (STOP_TOKEN,))
+        self._attempts = attempts if self.seat == "user" else 1
+        schemas = tuple(spec.to_dict() for spec in view.tools)
+        self._tools = schemas if format == "openai" else ()
+        self._system = _system_text(view, prompt, format, schemas, self._stop_tokens[0])
+        self._turns: dict[int, list[ModelTurn]] = {}
+        self._lock = asyncio.Lock()
+
+    @property
+    def turns(self) -> tuple[ModelTurn, ...]:
+        """The turns that the model was asked for, by how long the history was; branches after one another."""
+        return tuple(turn for position in sorted(self._turns) for turn in self._turns[position])
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens that all its turns took, blank ones included."""
+        used = [completion.usage for turn in self.turns for completion in turn.completions]
+        return Usage(sum(one.prompt_tokens for one in used), sum(one.completion_tokens for one in used))
+
+    def act(self, observation: Observation) -> Action:
+        """Return the next action; waits for the model."""
+        return run(self.aact(observation))
+
+    async def aact(self, observation: Observation) -> Action:
+        """Return the next action.
+
+        Args:
+            observation: What the seat sees.
+
+        Returns:
+            A fresh action.
+
+        Raises:
+            EngineError: The engine failed for good.
+        """
+        history: History = tuple(observation["messages"])
+        async with self._lock:  # a second request for the same turn waits for the first one's answer
+            under_way = place(history)
+            if under_way is not None:
+                turn = await self._turn(history[: under_way.start])
+                if _continues(history, under_way, turn.actions):
+                    return copy.deepcopy(turn.actions[under_way.done])
+            return copy.deepcopy((await self._turn(history)).actions[0])
+
+    async def _turn(self, history: History) -> ModelTurn:
+        asked = self._turns.setdefault(len(history), [])
+        for turn in asked:
+            if turn.history == history:
+                return turn
+        turn = await self._ask(history)
+        asked.append(turn)
+        return turn
+
+    async def _ask(self, history: History) -> ModelTurn:
+        chat = chat_messages(history, self.seat, self._system, _OPENINGS[self.seat], self._format)
+        completions: list[Completion] = []
+        actions: tuple[Action, ...] = ()
+        while not actions and len(completions) < self._attempts:
+            seed = sampling_seed(self.seed, len(history), len(completions))
+            request = ChatRequest(tuple(chat), self._tools, replace(self._sampling, seed=seed))
+            try:
+                completion = await self.engine.complete(request)
+                actions = self._read(completion).actions
+            except ContentError as error:
+                completion = Completion(error.text, finish_reason="content_error")
+                actions = (unreadable(error.text),)
+            completions.append(completion)
+            if _spoken(history, self.seat):
+                break
+        actions = actions or ({"type": "message", "content": ""},)
+        return ModelTurn(history, tuple(completions), marked(actions, len(history)))
+
+    def _read(self, completion: Completion) -> Turn:
+        return parse_turn(
+            completion.text, self._format, self._stop_tokens, completion.finish_reason, completion.tool_calls
+        )
+
+    def __repr__(self) -> str:
+        return f"LLMPlayer({self.seat!r}, seed={self.seed}, engine={self.engine!r})"
+
+
+def sampling_seed(seed: int, position: int, attempt: int) -> int:
+    """Return the seed for sampling one turn: 31 bits of SHA-256 over the three numbers.
+
+    Args:
+        seed: The player's seed.
+        position: Which turn: how long the history is.
+        attempt: Which attempt at it, from 0.
+
+    Returns:
+        An integer of at least 0 and below 2**31, which every server takes.
+
+    Example:
+        >>> len({sampling_seed(7, 1, 0), sampling_seed(7, 1, 1), sampling_seed(7, 3, 0)})
+        3
+    """
+    text = f"{seed}\x1f{position}\x1f{attempt}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1
+
+
+def _continues(history: History, under_way: Place, actions: Sequence[Action]) -> bool:
+    """Return whether what was played so far of a turn under way are these actions."""
+    calls = [message.call for message in history[under_way.start :: 2]]
+    return len(actions) == under_way.total and all(
+        call is not None and call.name == action.get("name")
+        for call, action in zip(calls, actions, strict=False)
+    )
+
+
+def _spoken(history: History, seat: str) -> bool:
+    """Return whether there is text beside the calls of this turn, which waits to be the message."""
+    for message in reversed(history):
+        if message.role == seat and message.call is not None:
+            if message.content.strip():
+                return True
+        elif message.role != "tool":
+            break
+    return False
+
+
+def _system_text(
+    view: Any, prompt: str | Path | None, format: Format, schemas: Sequence[dict[str, Any]], stop: str
+) -> str:
+    if isinstance(prompt, str):
+        template = prompt
+    else:
+        template = prompt.read_text(encoding="utf-8") if prompt else _prompt(view.seat)
+    scenario = getattr(view, "scenario", None)
+    parts = {
+        "brief": view.prompt if scenario is None else scenario_text(scenario),
+        "hints": _hints(view),
+        "calls": _calls(format, schemas),
+        "stop": stop,
+    }
+    try:
+        return Template(template).substitute(parts).strip()
+    except (KeyError, ValueError) as error:
+        names = ", ".join(f"${name}" for name in parts)
+        raise ValueError(
+            f"The prompt of the {view.seat} uses {error}, none of {names}: write $$ for a dollar sign."
+        ) from None
+
+
+def _hints(view: Any) -> str:
+    names = {spec.name for spec in view.tools}
+    if view.seat == "user":
+        return _prompt("user_tools") if names else ""
+    return _prompt("agent_search") if "kb_search" in names else ""
+
+
+def _calls(format: Format, schemas: Sequence[dict[str, Any]]) -> str:
+    if format == "openai" or not schemas:
+        return ""
+    lines = "\n".join(json.dumps(schema, ensure_ascii=False) for schema in schemas)
+    return Template(_prompt(f"calls_{format}")).substitute(tools=lines)
+
+
+@functools.cache
+def _prompt(name: str) -> str:
+    return (_PROMPTS / f"{name}.md").read_text(encoding="utf-8")
