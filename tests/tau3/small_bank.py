@@ -20,6 +20,16 @@ from tests.tau3.good_calls import GOOD
 
 Rows = dict[str, dict[str, Any]]
 
+PROMPTS = {
+    "no_knowledge": "You know it all.",
+    "full_kb": "Read: {{full_knowledge_base}}",
+    "required_docs": "Read: {{required_documents}}",
+    "classic_rag_bm25": "Search.",
+    "classic_rag_bm25_no_grep": "Search by words.",
+    "grep_only": "Search by patterns.",
+}
+"""Templates of the agent's policy."""
+
 
 def _accounts() -> Rows:
     accounts = {
@@ -113,9 +123,10 @@ def raw_task(**changes: Any) -> dict[str, Any]:
             "actions": [
                 {
                     "requestor": "assistant",
-                    "name": "call_discoverable_agent_tool",
-                    "arguments": {"agent_tool_name": "get_user_dispute_history_7291"},
+                    "name": f"{verb}_discoverable_agent_tool",
+                    "arguments": {"agent_tool_name": "get_user_dispute_history_7291"} | arguments,
                 }
+                for verb, arguments in (("unlock", {}), ("call", {"arguments": '{"user_id": "u1"}'}))
             ],
             "reward_basis": ["DB"],
         },
@@ -134,7 +145,8 @@ def write_folder(folder: Path, *tasks: dict[str, Any], db: dict[str, Any] | None
         (folder / "tasks" / f"{task['id']}.json").write_text(json.dumps(task))
     document = {"id": "doc_1", "title": "Cards", "content": "Cards are free."}
     (folder / "documents" / "doc_1.json").write_text(json.dumps(document))
-    (folder / "prompts" / "classic_rag_bm25.md").write_text("{{component:rules}} Search.\n")
+    for template, text in PROMPTS.items():
+        (folder / "prompts" / f"{template}.md").write_text(f"{{{{component:rules}}}} {text}\n")
     (folder / "prompts" / "components" / "rules.md").write_text("Be kind.\n")
     return folder
 

@@ -121,10 +121,13 @@ def test_players_see_the_scenario_and_nothing_of_the_evaluator(tmp_path: Path) -
     _, task = _task(tmp_path, evaluation_criteria=criteria)
     assert task.meta.knobs == {
         "reward_basis": ["DB"],
-        "compare_args": [["agent_tool_name"]],
+        "compare_args": [["agent_tool_name"], None],
         "assertions": ["The agent is polite."],
         "offered_user_tools": raw_task()["user_tools"],
         "ignored_data": [],
+        "graded_state": True,
+        "needs_judge": False,
+        "siblings": 0,
     }
     assert (task.notes, task.documents, task.now) == ("for reviewers", ("doc_1",), "2025-11-14T03:40:00")
     agent, user = (task.view(seat) for seat in ("agent", "user"))

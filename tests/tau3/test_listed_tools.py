@@ -27,11 +27,12 @@ PURCHASE = {
 }
 
 
-def test_the_agent_is_told_of_fourteen_tools_and_the_user_of_those_the_task_offers() -> None:
+def test_the_agent_is_told_of_fourteen_tools_and_two_searches_and_the_user_of_those_the_task_offers() -> None:
     bank = small_bank()
     task = bank.tasks["test"]["task_001"]
     agent = [spec.name for spec in bank.view(task, "agent").tools]
-    assert len(agent) == 14
+    assert len(agent) == 16
+    assert agent[14:] == ["KB_search", "grep"]
     assert [spec.name for spec in bank.toolset("agent").listed] == agent
     assert [spec.name for spec in bank.view(task, "user").tools] == [
         "apply_for_credit_card",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gym_enterprise.domains.tau3_banking.records import TABLES, Record
-from gym_enterprise.errors import UsageError
+from gym_enterprise.errors import DataNotFound, UsageError
 from kb import Document
 
 VARIABLE = "TAU3_BANKING_DATA"
@@ -39,17 +39,17 @@ def find_folder(data_dir: str | Path | None = None) -> Path:
         The folder.
 
     Raises:
-        UsageError: There is none; the message says how to get it.
+        DataNotFound: There is none; the message says how to get it.
     """
     given = data_dir if data_dir is not None else os.environ.get(VARIABLE)
     if not given:
-        raise UsageError(f"tau3_banking needs its data: {_HOW_TO_GET_IT}")
+        raise DataNotFound(f"tau3_banking needs its data: {_HOW_TO_GET_IT}")
     root = Path(given).expanduser()
     inside = Path(_INSIDE_A_CHECKOUT)
     for candidate in (root, *(root.joinpath(*inside.parts[n:]) for n in range(len(inside.parts)))):
         if (candidate / "db.json").is_file() and (candidate / "tasks").is_dir():
             return candidate
-    raise UsageError(f"{str(root)!r} has no db.json beside a folder tasks; {_HOW_TO_GET_IT}")
+    raise DataNotFound(f"{str(root)!r} has no db.json beside a folder tasks; {_HOW_TO_GET_IT}")
 
 
 def read_database(folder: Path) -> Database:

@@ -53,6 +53,7 @@ def read_tasks(folder: Path, database: Database) -> list[Task]:
 
 def _task(raw: Mapping[str, Any], database: Database) -> Task:
     criteria = raw["evaluation_criteria"]
+    parts = _parts(raw["id"], criteria)
     initial = (raw.get("initial_state") or {}).get("initialization_data") or {}
     description = raw.get("description") or {}
     reference = tuple(
@@ -75,15 +76,33 @@ def _task(raw: Mapping[str, Any], database: Database) -> Task:
         documents=tuple(raw.get("required_documents") or ()),
         meta=Meta(
             knobs={
-                "reward_basis": criteria.get("reward_basis") or ["DB", "COMMUNICATE"],
+                "reward_basis": parts,
                 "compare_args": [action.get("compare_args") for action in criteria["actions"]],
                 "assertions": criteria.get("nl_assertions") or [],
                 "offered_user_tools": raw.get("user_tools") or [],
                 "ignored_data": sorted(set(initial) - {"agent_data", "user_data"}),
+                "graded_state": "DB" in parts,
+                "needs_judge": "NL_ASSERTION" in parts,
+                "siblings": 0,
             }
         ),
         notes=description.get("notes") or "",
     )
+
+
+def _parts(task_id: str, criteria: Mapping[str, Any]) -> list[str]:
+    """Return the parts of the reward, or raise when one of them cannot be graded here."""
+    parts = list(criteria.get("reward_basis") or ["DB", "COMMUNICATE"])
+    unknown = set(parts) - {"DB", "ACTION", "NL_ASSERTION", "COMMUNICATE"}
+    if "COMMUNICATE" in parts and criteria.get("communicate_info"):
+        unknown.add("COMMUNICATE")
+    if unknown:
+        raise TaskError(
+            f"has the part {min(unknown)!r}, which is not graded here: no task of release 1.0.1 uses it",
+            task_id=task_id,
+            field="evaluation_criteria.reward_basis",
+        )
+    return parts
 
 
 def _user_tools(offered: list[str], reference: tuple[Action, ...]) -> tuple[str, ...]:
