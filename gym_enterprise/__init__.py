@@ -1,120 +1,62 @@
 """A gym for enterprise conversational agents: two players, one database, an exact reward.
 
-Importing this package registers its environments with Gymnasium:
+Importing this package registers its environments with Gymnasium, and loads the rest at first use:
 
     >>> import gymnasium as gym, gym_enterprise
     >>> env = gym.make("Banking-v0")  # doctest: +SKIP
 """
 
-from __future__ import annotations
+# What type checkers read is `__init__.pyi`.
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
-from gym_enterprise.changes import ChangeSet, Diff
-from gym_enterprise.domain import Domain
-from gym_enterprise.episode import Episode
-from gym_enterprise.errors import (
-    GraderDisagreement,
-    GymEnterpriseError,
-    InfrastructureError,
-    InvalidAction,
-    OutOfTurn,
-    SchemaError,
-    SimulatorError,
-    SnapshotError,
-    TaskError,
-    ToolDefinitionError,
-    UnknownDomain,
-    UnknownTask,
-    UsageError,
-    WorldError,
-)
-from gym_enterprise.grading import Grade, replay_reference
-from gym_enterprise.harness.rollout import Record, regrade, run_episode
-from gym_enterprise.image import WorldImage
-from gym_enterprise.messages import Call, Message, Observation
 from gym_enterprise.registration import register_envs
-from gym_enterprise.registry import load_domain, register_domain, registered_domains
-from gym_enterprise.seating import derive_seed
-from gym_enterprise.snapshot import Snapshot
-from gym_enterprise.tasks import Action, Task, TaskSet, UserScenario, View, load_tasks
-from gym_enterprise.tools import Date, Declined, Key, Money, Tool, ToolError, ToolSpec, dollars, tool
-from gym_enterprise.toolset import Toolset
-from gym_enterprise.world import World
-from kb import BM25Retriever, Document, load_documents
-from simulators import OraclePlayer, Player, ReplayUser, ScriptedUser
-
-if TYPE_CHECKING:
-    import gym_enterprise.banking_v0 as banking_v0
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Action",
-    "BM25Retriever",
-    "Call",
-    "ChangeSet",
-    "Date",
-    "Declined",
-    "Diff",
-    "Document",
-    "Domain",
-    "Episode",
-    "Grade",
-    "GraderDisagreement",
-    "GymEnterpriseError",
-    "InfrastructureError",
-    "InvalidAction",
-    "Key",
-    "Message",
-    "Money",
-    "Observation",
-    "OraclePlayer",
-    "OutOfTurn",
-    "Player",
-    "Record",
-    "ReplayUser",
-    "SchemaError",
-    "ScriptedUser",
-    "SimulatorError",
-    "Snapshot",
-    "SnapshotError",
-    "Task",
-    "TaskError",
-    "TaskSet",
-    "Tool",
-    "ToolDefinitionError",
-    "ToolError",
-    "ToolSpec",
-    "Toolset",
-    "UnknownDomain",
-    "UnknownTask",
-    "UsageError",
-    "UserScenario",
-    "View",
-    "World",
-    "WorldError",
-    "WorldImage",
-    "__version__",
-    "banking_v0",
-    "derive_seed",
-    "dollars",
-    "load_documents",
-    "load_domain",
-    "load_tasks",
-    "register_domain",
-    "registered_domains",
-    "regrade",
-    "replay_reference",
-    "run_episode",
-    "tool",
-]
+_MODULES = {
+    "gym_enterprise.changes": "ChangeSet Diff",
+    "gym_enterprise.domain": "Domain",
+    "gym_enterprise.episode": "Episode",
+    "gym_enterprise.errors": (
+        "DataNotFound GraderDisagreement GymEnterpriseError InfrastructureError InvalidAction OutOfTurn "
+        "SchemaError SimulatorError SnapshotError TaskError ToolDefinitionError UnknownDomain UnknownTask "
+        "UsageError WorldError"
+    ),
+    "gym_enterprise.grading": "Grade replay_reference",
+    "gym_enterprise.harness.rollout": "Record regrade run_episode",
+    "gym_enterprise.image": "WorldImage",
+    "gym_enterprise.messages": "Call Message Observation",
+    "gym_enterprise.registry": "load_domain register_domain registered_domains",
+    "gym_enterprise.seating": "derive_seed",
+    "gym_enterprise.snapshot": "Snapshot",
+    "gym_enterprise.tasks": "Action Task TaskSet UserScenario View load_tasks",
+    "gym_enterprise.tools": "Date Declined Key Money Tool ToolError ToolSpec dollars tool",
+    "gym_enterprise.toolset": "Toolset",
+    "gym_enterprise.world": "World",
+    "kb": "BM25Retriever Document load_documents",
+    "simulators": (
+        "ChatRequest Completion ContentError ContextOverflow Engine EngineError FatalError LLMPlayer "
+        "OpenAIEngine OraclePlayer Player ReplayUser Sampling ScriptedUser TokenRequest TransientError Usage"
+    ),
+}
+_ENVIRONMENTS = ("banking_v0", "tau3_banking_v0")
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+__all__ = sorted([*_HOMES, *_ENVIRONMENTS, "__version__"])
 
 register_envs()
 
 
-def __getattr__(name: str) -> Any:
-    if name == "banking_v0":
-        return importlib.import_module("gym_enterprise.banking_v0")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __getattr__(name):  # type: ignore[no-untyped-def]
+    if name in _ENVIRONMENTS:
+        return importlib.import_module(f"gym_enterprise.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():  # type: ignore[no-untyped-def]
+    return [*globals(), *__all__]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -66,7 +67,9 @@ def read_action(action: Any) -> Parsed:
         content = ""
     if not isinstance(content, str):
         raise InvalidAction(f"the content of a {kind} should be text, got {_short(content)}")
-    content = _text(content)
+    if not _is_text(content):
+        raise InvalidAction("the content holds a lone surrogate, which is not text; leave it out")
+    content = cut(content)
     if kind != "tool_call":
         return Parsed(kind, content)  # type: ignore[arg-type]
     call_id = action.get("id")
@@ -85,9 +88,22 @@ def read_action(action: Any) -> Parsed:
     return Parsed("tool_call", content, name, action.get("arguments"), call_id)
 
 
-def _text(text: str) -> str:
-    if not _is_text(text):
-        raise InvalidAction("the content holds a lone surrogate, which is not text; leave it out")
+def read_turn(actions: Sequence[Any]) -> list[Parsed]:
+    """Check the shape of the actions of one turn: tool calls and at most one message or stop.
+
+    Raises:
+        InvalidAction: One of them is not an action, there are two that are no calls, or there is none at all.
+    """
+    parsed = [read_action(action) for action in actions]
+    if not parsed:
+        raise InvalidAction("the turn is empty: say something, call a tool, or stop")
+    if sum(one.type != "tool_call" for one in parsed) > 1:
+        raise InvalidAction("a turn is tool calls and at most one message or stop; this one has more")
+    return parsed
+
+
+def cut(text: str) -> str:
+    """Return text of at most `MAX_TEXT` characters; a longer one is cut there and says so."""
     if len(text) > MAX_TEXT:
         return f"{text[:MAX_TEXT]} … [cut at {MAX_TEXT} of {len(text)} characters]"
     return text

@@ -3,20 +3,29 @@
 ===========  ==========================================================================================
 check        passes when
 ===========  ==========================================================================================
-reference    the reference scores 1, replayed and in conversation, and a second pass is consistent
+reference    all its calls work; it scores 1, replayed and in conversation; a second pass is consistent
 attack       it scores 0, wherever the task's declared knobs say that it applies
 inverse      another way to do the same still scores 1
 ===========  ==========================================================================================
 
 Whether an attack applies is decided from `meta.knobs`, never from the reward. Every grade here is given by
 both graders. The attacks of the core are *silent*, *claims*, *half_done* and *blanket*; a domain adds more.
+
+====================  ==================================================================================
+knob                  what it declares
+====================  ==================================================================================
+writes                number of actions that change the state; checked against the reference
+siblings              rows that the writes could hit besides; needed when a write names a row by a `Key`
+graded_state          false where calls are rewarded and the state is not; default true
+needs_judge           true where a grade takes a judge; a check without a grade then does not apply
+====================  ==================================================================================
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -28,6 +37,9 @@ from gym_enterprise.grading import Grade
 from gym_enterprise.harness.rollout import run_episode
 from gym_enterprise.messages import Observation
 from gym_enterprise.tasks import Action, Task
+
+UNPLAYED = ("knobs", "calls")
+"""Checks that look at a task without playing an episode, so that there is no reward."""
 
 ORDERS = 5
 """Random orders of the reference that are tried."""
@@ -70,6 +82,8 @@ def check_task(domain: Domain, task: Task) -> list[Check]:
         return [Check(task.id, "reference", "replay", True, None, False, str(error))]
     bench = _Bench(domain, task)
     checks = [
+        bench.check_knobs(),
+        bench.check_calls(),
         bench.check("reference", "replay", 1.0, lambda: bench.play(task.reference)),
         bench.check("reference", "conversation", 1.0, bench.converse),
         bench.check("reference", "consistency", 1.0, bench.replay_twice),
@@ -87,7 +101,7 @@ def check_task(domain: Domain, task: Task) -> list[Check]:
 
 
 def summarise(checks: Sequence[Check]) -> list[dict[str, Any]]:
-    """Count checks by kind and name: applicable, reward 1, not applicable, failed."""
+    """Count checks by kind and name: applicable, reward 1 (None where nothing is played), n/a, failed."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for check in checks:
         row = rows.setdefault(
@@ -96,13 +110,14 @@ def summarise(checks: Sequence[Check]) -> list[dict[str, Any]]:
                 "kind": check.kind,
                 "name": check.name,
                 "applicable": 0,
-                "reward_1": 0,
+                "reward_1": None if check.name in UNPLAYED else 0,
                 "not_applicable": 0,
                 "failed": 0,
             },
         )
         row["applicable" if check.applicable else "not_applicable"] += 1
-        row["reward_1"] += check.reward == 1.0
+        if check.reward == 1.0:
+            row["reward_1"] += 1
         row["failed"] += not check.ok
     return list(rows.values())
 
@@ -119,6 +134,7 @@ class _Bench:
         self._episode = Episode(domain, task, max_steps=10_000, max_errors=10_000)
         self._effective = self._find_effective()
         self._user = "scripted" if task.user.script else "replay"
+        self._by_state = bool(task.meta.knobs.get("graded_state", True))
 
     def check(
         self, kind: Literal["reference", "attack", "inverse"], name: str, wanted: float, trial: Trial
@@ -129,9 +145,41 @@ class _Bench:
             return Check(self._task.id, kind, name, True, None, False, _raised(error))
         if grade is None:
             return Check(self._task.id, kind, name, False)
+        if grade.reward is None and self._task.meta.knobs.get("needs_judge"):
+            return Check(self._task.id, kind, name, False, detail=grade.reason)
         ok = grade.reward == wanted
-        detail = "" if ok else f"{grade.reason}; {json.dumps(grade.diff)}"
+        differs = f"; {json.dumps(grade.diff)}" if grade.reward == 0.0 else ""
+        detail = "" if ok else f"reward {grade.reward}: {grade.reason}{differs}"
         return Check(self._task.id, kind, name, True, grade.reward, ok, detail)
+
+    def check_knobs(self) -> Check:
+        """The declared knobs are of their types and true, since they decide which attacks apply."""
+        knobs = self._task.meta.knobs
+        faults = [
+            f"{name} should be a whole number of at least 0, got {knobs[name]!r}"
+            for name in ("writes", "siblings")
+            if name in knobs and (type(knobs[name]) is not int or knobs[name] < 0)
+        ]
+        changing = len(self._effective)
+        if not faults and knobs.get("writes", changing) != changing:
+            faults.append(
+                f"writes says {knobs['writes']}, but {changing} actions of the reference change the state"
+            )
+        if "siblings" not in knobs and any(self._keys(self._task.reference[i]) for i in self._effective):
+            faults.append(
+                "siblings is not declared: say how many other rows the writes could hit, 0 for none"
+            )
+        return Check(self._task.id, "reference", "knobs", True, None, not faults, "; ".join(faults))
+
+    def check_calls(self) -> Check:
+        """Every call of the reference works: not even a refusal that keeps its records is right in one."""
+        dispatcher = self._fresh()
+        refused = []
+        for index, action in enumerate(self._task.reference):
+            outcome = _run(dispatcher, action)
+            if not outcome.ok:
+                refused.append(f"call {index} of {action.name!r} is refused: {_message(outcome)}")
+        return Check(self._task.id, "reference", "calls", True, None, not refused, "; ".join(refused))
 
     def play(self, actions: Sequence[Action]) -> Grade:
         """Run calls without turns; what fails is passed over, as an agent might."""
@@ -146,14 +194,14 @@ class _Bench:
         return run_episode(episode, "oracle", self._user, audit=True).grade
 
     def replay_twice(self) -> Grade:
-        """A second pass keeps reward 1 exactly when it changed no graded row."""
+        """A second pass keeps reward 1 exactly when it changed no graded row, or where calls are rewarded."""
         first = self.play(self._task.reference)
         before = self._episode.world.changes()
         for action in self._task.reference:
             _run(self._episode.dispatcher, action)
         second = self._episode.grade(audit=True)
         same = self._episode.world.changes() == before
-        if second.reward != float(same):
+        if first.reward == 1.0 and second.reward != float(same or not self._by_state):
             did = "changed nothing" if same else "did work again"
             raise _StepFailed(f"the second pass {did}, and scores {second.reward}")
         return first
@@ -180,7 +228,7 @@ class _Bench:
         return run_episode(episode, player, self._user, audit=True).grade
 
     def _half_done(self) -> Grade | None:
-        if self._task.meta.knobs.get("writes", len(self._effective)) < 2:
+        if not self._by_state or self._task.meta.knobs.get("writes", len(self._effective)) < 2:
             return None
         last = self._effective[-1]
         return self.play([a for index, a in enumerate(self._task.reference) if index != last])
@@ -202,9 +250,12 @@ class _Bench:
             )
         return self._episode.grade(audit=True)
 
-    def _siblings(self, action: Action) -> Iterator[Action]:
+    def _keys(self, action: Action) -> Mapping[str, str]:
         tool = self._domain.toolsets[action.seat].get(action.name)
-        for argument, column in tool.keys.items() if tool else ():
+        return tool.keys if tool else {}
+
+    def _siblings(self, action: Action) -> Iterator[Action]:
+        for argument, column in self._keys(action).items():
             table, _, name = column.partition(".")
             rows = self._episode.world.query(f'SELECT DISTINCT "{name}" AS key FROM "{table}" ORDER BY 1')
             for row in rows:
@@ -347,8 +398,12 @@ def _raised(error: Exception) -> str:
 
 
 def _must_work(outcome: Outcome, action: Action) -> None:
-    if not outcome.ok:
-        raise _StepFailed(f"the call of {action.name!r} fails: {outcome.to_dict()['error']['message']}")
+    if outcome.counts:
+        raise _StepFailed(f"the call of {action.name!r} fails: {_message(outcome)}")
+
+
+def _message(outcome: Outcome) -> str:
+    return str(outcome.to_dict()["error"]["message"])
 
 
 def _respelt(value: Any) -> str:

@@ -8,9 +8,17 @@ import apsw
 
 from gym_enterprise.errors import WorldError
 
-_DATE_FUNCTIONS = {"date": 0, "time": 0, "datetime": 0, "julianday": 0, "unixepoch": 0, "strftime": 1}
-"""SQLite's date functions and the position of their first time value (absent: the current time)."""
-_REFUSED = {
+DATE_FUNCTIONS = {
+    "date": (0,),
+    "time": (0,),
+    "datetime": (0,),
+    "julianday": (0,),
+    "unixepoch": (0,),
+    "strftime": (1,),
+    "timediff": (0, 1),
+}
+"""SQLite's date functions and the positions of their time values (absent: the current time)."""
+REFUSED = {
     "random": (0, "take chance from World.seed"),
     "randomblob": (1, "take chance from World.seed"),
     "current_time": (0, "use World.now"),
@@ -21,8 +29,10 @@ _REFUSED = {
     "total_changes": (0, "use what World.execute returns"),
 }
 """Functions whose result depends on the machine or on earlier episodes: number of arguments, and the cure."""
-_CLOCK_WORDS = ("now", "subsec", "subsecond")
-_ZONE_WORDS = ("localtime", "utc")
+CLOCK_WORDS = frozenset({"now", "subsec", "subsecond"})
+"""Time values that mean the current time."""
+ZONE_WORDS = frozenset({"localtime", "utc"})
+"""Modifiers that mean the machine's time zone."""
 
 
 def connect() -> apsw.Connection:
@@ -36,12 +46,12 @@ def connect() -> apsw.Connection:
     """
     db = apsw.Connection(":memory:")
     db.execute("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA synchronous = OFF")
-    for name, (count, cure) in _REFUSED.items():
+    for name, (count, cure) in REFUSED.items():
         db.create_scalar_function(name, _refuse(name, cure), count)
     calculator = _Calculator()
-    for name, position in _DATE_FUNCTIONS.items():
-        db.create_scalar_function(name, calculator.function(name, position), -1, deterministic=True)
-    db.create_scalar_function("timediff", calculator.function("timediff", 0, 1), 2, deterministic=True)
+    for name, positions in DATE_FUNCTIONS.items():
+        count = 2 if name == "timediff" else -1
+        db.create_scalar_function(name, calculator.function(name, *positions), count, deterministic=True)
     return db
 
 
@@ -72,8 +82,8 @@ class _Calculator:
     def function(self, name: str, *positions: int) -> Callable[..., apsw.SQLiteValue]:
         def compute(*arguments: apsw.SQLiteValue) -> apsw.SQLiteValue:
             words = [_word(argument) for argument in arguments]
-            clock = any(p >= len(words) or words[p] in _CLOCK_WORDS for p in positions)
-            if clock or any(word in _ZONE_WORDS for word in words):
+            clock = any(p >= len(words) or words[p] in CLOCK_WORDS for p in positions)
+            if clock or any(word in ZONE_WORDS for word in words):
                 raise WorldError(
                     f"{name}({', '.join(map(repr, arguments))}) depends on the machine's clock or zone: "
                     "pass World.now or a column"

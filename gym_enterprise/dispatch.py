@@ -81,6 +81,29 @@ class Outcome:
         return json.loads(self.text)  # type: ignore[no-any-return]
 
 
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """A call that was run, whatever came of it."""
+
+    seat: Seat
+    """Who made it."""
+    name: str
+    """The tool that it named, which need not exist."""
+    arguments_json: str
+    """The arguments, a JSON object, as text."""
+    ok: bool
+    """Whether it worked."""
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments, as a fresh value."""
+        return json.loads(self.arguments_json)  # type: ignore[no-any-return]
+
+
+Past = tuple[tuple[str, ...], tuple[str, ...], tuple[MadeCall, ...]]
+"""What a dispatcher remembers: tools unlocked, tools given, calls made."""
+
+
 class Dispatcher:
     """Runs calls for both seats of one task on one world.
 
@@ -96,6 +119,17 @@ class Dispatcher:
         """Discoverable tools that the agent unlocked, in order; not graded."""
         self.given: tuple[str, ...] = ()
         """Discoverable tools that the agent gave to the user, in order; not graded."""
+        self.made: tuple[MadeCall, ...] = ()
+        """All calls so far, failed ones included; one that could not be read is none."""
+
+    @property
+    def past(self) -> Past:
+        """All that it remembers, for a snapshot."""
+        return self.unlocked, self.given, self.made
+
+    @past.setter
+    def past(self, past: Past) -> None:
+        self.unlocked, self.given, self.made = past
 
     def call(self, seat: Seat, name: Any, arguments: Any) -> Outcome:
         """Run one call: it works, or it changes nothing and says why.
@@ -111,7 +145,17 @@ class Dispatcher:
         try:
             if not isinstance(name, str) or not name:
                 raise ToolError("malformed_call", _unreadable(arguments))
-            return self._builtin(seat, name, _object(arguments))
+            given = _object(arguments)
+        except ToolError as error:
+            return Outcome.error(error.code, error.message)
+        outcome = self._outcome(seat, name, given)
+        if (text := _text(given)) is not None:
+            self.made += (MadeCall(seat, name, text, outcome.ok),)
+        return outcome
+
+    def _outcome(self, seat: Seat, name: str, arguments: dict[str, Any]) -> Outcome:
+        try:
+            return self._builtin(seat, name, arguments)
         except ToolError as error:
             return Outcome.error(error.code, error.message)
         except ArgumentError as error:
@@ -198,6 +242,16 @@ class Dispatcher:
 def schema_text(tool: Tool) -> str:
     """Describe a tool as text, for the seat that has just come to it."""
     return _encode(tool.spec.to_dict()["function"])
+
+
+def _text(arguments: dict[str, Any]) -> str | None:
+    """Return arguments as JSON text, or None for what is not JSON and was refused for that."""
+    try:
+        text = _encode(arguments)
+        text.encode()
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return text
 
 
 def _object(arguments: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -31,7 +32,7 @@ class Domain:
         name: Short lower-case name.
         image: The initial database.
         tools: All tools of both seats; `kb_search` and `kb_read` are added when there are documents.
-        policy: The agent's system text.
+        policy: The agent's system text; or a function that writes it for a task, where tasks differ in it.
         tasks: By split, a JSONL file or tasks. Read, and each reference replayed, at first use.
         documents: Policy documents.
         retriever: Ranks the documents; BM25 by default.
@@ -59,7 +60,7 @@ class Domain:
         name: str,
         image: WorldImage,
         tools: Iterable[Tool],
-        policy: str,
+        policy: str | Callable[[Task], str],
         tasks: Mapping[str, TaskSource],
         *,
         documents: Iterable[Document] = (),
@@ -75,6 +76,8 @@ class Domain:
         toolset_type: Callable[[Seat, Sequence[Tool]], Toolset] = Toolset,
         grader_type: Callable[[Domain], Grader] = Grader,
     ) -> None:
+        tools = tuple(tools)
+        _check_parts(name, image, tools, tasks)
         _check_settings(name, first_speaker, stop_tokens, max_steps, max_errors, truncation_reward)
         self.name, self.image, self.policy = name, image, policy
         self.documents = tuple(documents)
@@ -84,9 +87,9 @@ class Domain:
         self.max_steps, self.max_errors = max_steps, max_errors
         self.truncation_reward: TruncationReward = truncation_reward
         self._attacks, self._undo = attacks, undo
-        everything = tuple(tools)
+        everything = tools
         if self.documents and search_tools:
-            everything += knowledge_tools(self.documents, self.retriever)
+            everything += knowledge_tools(self.documents, lambda: self.retriever)
         self.toolsets: dict[Seat, Toolset] = {seat: toolset_type(seat, everything) for seat in SEATS}
         self.tasks = _Splits(self, tasks)
         self.grader = grader_type(self)
@@ -113,8 +116,9 @@ class Domain:
         """Return what a seat may know of a task."""
         tools = self.toolsets[seat].advertised(task)
         if seat == "agent":
-            return View(seat, self.policy, tools)
-        return View(seat, scenario_text(task.user), tools, task.user)
+            policy = self.policy if isinstance(self.policy, str) else self.policy(task)
+            return View(seat, policy, tools, stop_tokens=self.stop_tokens)
+        return View(seat, scenario_text(task.user), tools, task.user, self.stop_tokens)
 
     def admit(self, task: Task) -> Task:
         """Check a task against this domain and bind it: names exist, the reference works and has an effect.
@@ -129,8 +133,11 @@ class Domain:
             TaskError: Naming the task, the field and the rule.
         """
         if task._domain is not self:
-            self._check_names(task)
-            self.grader.targets(task)
+            try:
+                self._check_names(task)
+                self.grader.targets(task)
+            except TaskError as error:
+                raise error.located(task._source) from error.__cause__
             task._domain = self
         return task
 
@@ -232,6 +239,22 @@ class _Splits(Mapping[str, TaskSet]):
 
 def _listed(source: Mapping[str, Task] | Iterable[Task]) -> list[Task]:
     return list(source.values() if isinstance(source, Mapping) else source)
+
+
+def _check_parts(
+    name: str, image: WorldImage, tools: tuple[Tool, ...], tasks: Mapping[str, TaskSource]
+) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise UsageError(
+            f"a domain's name should be lower-case letters, digits and underscores, got {name!r}"
+        )
+    if not isinstance(image, WorldImage):
+        raise UsageError(f"domain {name!r}: image should be made by WorldImage.build(...), got {image!r:.80}")
+    for item in tools:
+        if not isinstance(item, Tool):
+            raise UsageError(f"domain {name!r}: {item!r:.80} is no tool: put @tool() above the function")
+    if not isinstance(tasks, Mapping):
+        raise UsageError(f'domain {name!r}: tasks should be given by split, such as {{"train": [...]}}')
 
 
 def _check_settings(

@@ -12,7 +12,8 @@ stop tokens           in a message make it a stop, beside a call they make this 
                       are never shown; neither is `<think>` reasoning
 step                  messages and calls of both seats; a call that is "not executed" is none
 terminated            `user_stop`, `agent_stop`, `terminal_tool`
-truncated             `max_steps`, `max_errors`; or the name of an infrastructure failure, then not scored
+truncated             `max_steps`, `max_errors`, `context_length` (of the agent's model); or the name of an
+                      infrastructure failure, then not scored
 visibility            each seat sees both seats' messages, and only its own calls and results
 ====================  =====================================================================================
 """
@@ -23,7 +24,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gym_enterprise import strict_json
-from gym_enterprise.actions import Parsed, read_action
+from gym_enterprise.actions import Parsed, cut, read_action, read_turn
 from gym_enterprise.dispatch import Dispatcher, Outcome, schema_text
 from gym_enterprise.domain import Domain, TruncationReward
 from gym_enterprise.errors import InvalidAction, OutOfTurn, SnapshotError, UsageError
@@ -32,7 +33,8 @@ from gym_enterprise.messages import SEATS, Call, Message, Observation, Role, Sea
 from gym_enterprise.snapshot import Progress, Snapshot, Transcript
 from gym_enterprise.tasks import Task
 from gym_enterprise.world import World
-from simulators.parsing import role_flip, split_stop, strip_reasoning
+from simulators.parsing import split_stop, strip_reasoning
+from simulators.role_flip import role_flip
 
 _INVISIBLE = " \t\r\n\u200b\u200c\u200d\u2060\ufeff"
 """Characters of which a message cannot consist alone, besides blanks."""
@@ -191,6 +193,22 @@ class Episode:
             self._speak(seat, parsed)
         self._check_budgets()
 
+    def check(self, seat: Seat, action: Any) -> None:
+        """Raise what `act`, or `act_all` for a list, would raise for this action; it is not taken.
+
+        Args:
+            seat: The seat that would act.
+            action: Anything; a list is the actions of one turn.
+
+        Raises:
+            OutOfTurn: The seat does not have the turn, or the episode is over.
+            InvalidAction: The object is not an action, or a message is blank.
+        """
+        self._need_turn(seat)
+        for parsed in read_turn(action) if isinstance(action, list) else [read_action(action)]:
+            if parsed.type != "tool_call":
+                self._said(seat, parsed)
+
     def act_all(self, seat: Seat, actions: list[Any]) -> None:
         """Take the actions of one model turn in order; calls after the end are answered "not executed".
 
@@ -200,13 +218,11 @@ class Episode:
 
         Raises:
             OutOfTurn: The seat does not have the turn at the start. Nothing is changed.
-            InvalidAction: One of them is not an action, or two are messages or stops; nothing is changed. Or
-                the message is blank; then the calls before it have been made.
+            InvalidAction: There is none, one is not an action, or two are messages or stops; nothing is
+                changed. Or the message is blank; then the calls before it have been made.
         """
         self._need_turn(seat)
-        types = [read_action(action).type for action in actions]
-        if len(types) - types.count("tool_call") > 1:
-            raise InvalidAction("a turn is tool calls and at most one message or stop; this one has more")
+        read_turn(actions)
         for action in actions:
             if self._progress.turn == seat:
                 self.act(seat, action)
@@ -227,6 +243,17 @@ class Episode:
         self._progress.step += 1
         self._record_call(seat, Parsed("tool_call"), Outcome.error("invalid_action", why))
         self._check_budgets()
+
+    def exhaust(self, reason: str) -> None:
+        """End the episode because something around it ran out, as if it were a budget: graded by its state.
+
+        Args:
+            reason: What ran out, such as "context_length"; `user_stop` if the user had stopped already.
+        """
+        if self.done:
+            raise OutOfTurn(f"the episode is over ({self.reason}): reset() starts a new one")
+        closing = self._progress.closing
+        self._end("user_stop" if closing else reason, truncated=not closing)
 
     def fail(self, reason: str) -> None:
         """End the episode because the infrastructure failed: truncated, and not scored.
@@ -251,6 +278,7 @@ class Episode:
         reason: str = "",
         truncated: bool = False,
         unscored: bool = False,
+        transcript: Transcript = (),
     ) -> None:
         """Make the calls of a saved trajectory again, without turns, and end as it ended.
 
@@ -259,9 +287,11 @@ class Episode:
             reason: Why the saved episode ended; empty leaves this one under way.
             truncated: Whether a budget or a failure ended it.
             unscored: Whether the infrastructure had failed.
+            transcript: What was said, for a grader that reads it.
         """
         for seat, name, arguments in calls:
             self._progress.errors += self.dispatcher.call(seat, name, arguments).counts
+        self._progress.transcript = tuple(transcript)
         if reason:
             self._end(reason, truncated=truncated, unscored=unscored)
 
@@ -272,7 +302,7 @@ class Episode:
     def snapshot(self) -> Snapshot:
         """Save this point."""
         progress = self._progress.copy()
-        progress.unlocked, progress.given = self.dispatcher.unlocked, self.dispatcher.given
+        progress.past = self.dispatcher.past
         return Snapshot(self.domain.image.digest, self.task.hash, self.world.changeset(), progress)
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -282,6 +312,8 @@ class Episode:
             SnapshotError: It was taken of another image or task, and nothing is changed; or it is damaged,
                 and the episode is at its start.
         """
+        if not isinstance(snapshot, Snapshot):
+            raise SnapshotError(f"restore takes what snapshot() returned, got {type(snapshot).__name__}")
         if (snapshot.image, snapshot.task) != (self.domain.image.digest, self.task.hash):
             raise SnapshotError(
                 f"the snapshot was taken of another image or task than {self.task.id!r}: restore it into an "
@@ -293,7 +325,7 @@ class Episode:
             self._start(self.task)
             raise
         self._progress = snapshot.progress.copy()
-        self.dispatcher.unlocked, self.dispatcher.given = self._progress.unlocked, self._progress.given
+        self.dispatcher.past = self._progress.past
 
     def fork(self, into: Episode | None = None) -> Episode:
         """Copy this point into another episode.
@@ -334,15 +366,11 @@ class Episode:
 
     def _speak(self, seat: Seat, action: Parsed) -> None:
         progress = self._progress
-        own, _ = split_stop(_without_reasoning(action.content), self.domain.stop_tokens)
-        text = _joined(progress.held[seat], _without_reasoning(action.content))
-        text, stops = split_stop(text, self.domain.stop_tokens)
-        stops = stops or action.type == "stop"
+        own, text, stops = self._said(seat, action)
         if _blank(text):
-            if not stops:
-                raise InvalidAction("the message is blank: say something, call a tool, or stop")
             self._end("user_stop" if progress.closing else f"{seat}_stop")
             return
+        text = cut(text) if progress.held[seat] else text
         progress.held[seat] = ""
         progress.step += 1
         for reader in SEATS:
@@ -355,6 +383,16 @@ class Episode:
             return
         progress.closing = stops
         progress.turn = "agent" if seat == "user" else "user"
+
+    def _said(self, seat: Seat, action: Parsed) -> tuple[str, str, bool]:
+        """Return a message in its speaker's history, as it is delivered, and whether it stops."""
+        own, _ = split_stop(_without_reasoning(action.content), self.domain.stop_tokens)
+        text = _joined(self._progress.held[seat], _without_reasoning(action.content))
+        text, stops = split_stop(text, self.domain.stop_tokens)
+        stops = stops or action.type == "stop"
+        if _blank(text) and not stops:
+            raise InvalidAction("the message is blank: say something, call a tool, or stop")
+        return own, text, stops
 
     def _call(self, seat: Seat, action: Parsed) -> None:
         outcome = self.dispatcher.call(seat, action.name, action.arguments)
@@ -375,7 +413,7 @@ class Episode:
         progress.errors += outcome.counts
         said = _without_reasoning(action.content)
         # With its stop tokens: one that is said beside a call stops with this seat's next message.
-        progress.held[seat] = _joined(progress.held[seat], said)
+        progress.held[seat] = cut(_joined(progress.held[seat], said))
         said, _ = split_stop(said, self.domain.stop_tokens)
         name = action.name if isinstance(action.name, str) else ""
         call = Call(action.id or f"call_{progress.calls}", name, strict_json.recorded(action.arguments))
@@ -397,7 +435,7 @@ class Episode:
             (progress.errors, self.max_errors, "max_errors"),
         ):
             if spent >= budget:
-                self._end("user_stop" if progress.closing else reason, truncated=not progress.closing)
+                self.exhaust(reason)
                 return
 
     def _end(self, reason: str, *, truncated: bool = False, unscored: bool = False) -> None:

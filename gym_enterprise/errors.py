@@ -3,8 +3,8 @@
 ======================  =============================================================
 who is at fault         classes
 ======================  =============================================================
-the caller              `UsageError`, `UnknownDomain`, `UnknownTask`, `InvalidAction`, `OutOfTurn`,
-                        `SnapshotError`
+the caller              `UsageError`, `UnknownDomain`, `DataNotFound`, `UnknownTask`, `InvalidAction`,
+                        `OutOfTurn`, `SnapshotError`
 the author of a domain  `SchemaError`, `ToolDefinitionError`, `WorldError`
 the author of a task    `TaskError`
 the model               none: its faults are observations, never exceptions (see `gym_enterprise.dispatch`)
@@ -21,6 +21,10 @@ class GymEnterpriseError(Exception):
 
 class UsageError(GymEnterpriseError, ValueError):
     """The caller passed something that the interface does not accept."""
+
+
+class DataNotFound(UsageError, FileNotFoundError):
+    """A domain's data, which does not come with this package, is not where it was looked for."""
 
 
 class UnknownDomain(UsageError):
@@ -73,6 +77,10 @@ class TaskError(GymEnterpriseError, ValueError):
         self.rule, self.task_id, self.field, self.source = rule, task_id, field, source
         where = [source, f"task {task_id!r}" if task_id else None, f"field {field!r}" if field else None]
         super().__init__(": ".join([part for part in where if part] + [rule]))
+
+    def located(self, source: str | None) -> TaskError:
+        """Return the same error with the place that the task was read from, if it lacks one."""
+        return TaskError(self.rule, task_id=self.task_id, field=self.field, source=self.source or source)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_task_error, (self.rule, self.task_id, self.field, self.source)

@@ -28,7 +28,7 @@ class Grade:
     """What an episode is worth, and why."""
 
     reward: float | None
-    """1.0 or 0.0; None when the infrastructure failed and the episode is not scored."""
+    """1.0 or 0.0; None when it is not scored: the infrastructure failed, or a judge is needed and missing."""
     reason: str
     """One sentence."""
     diff: Mapping[str, Any] = field(default_factory=dict)

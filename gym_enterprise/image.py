@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +11,10 @@ import apsw
 
 from gym_enterprise import strict_json
 from gym_enterprise.changes import Table
-from gym_enterprise.connection import connect, quoted
+from gym_enterprise.connection import CLOCK_WORDS, DATE_FUNCTIONS, REFUSED, ZONE_WORDS, connect, quoted
 from gym_enterprise.errors import SchemaError, WorldError
+from gym_enterprise.sql_text import FunctionCall, bare_words, function_calls
 
-_TOKEN = re.compile(
-    r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[^\W\d]\w*|\S""", re.DOTALL
-)
 _CLOCK = ("CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP")
 
 
@@ -62,7 +59,10 @@ class WorldImage:
             >>> image.tables["pets"].key
             ('id',)
         """
+        if not isinstance(schema, str):
+            raise SchemaError(f"the schema is SQL text, got {_kind(schema)}: read a file with read_text()")
         db = connect()
+        db.authorizer = _authorize
         try:
             db.execute(schema)
         except (apsw.Error, ValueError, WorldError) as error:
@@ -72,10 +72,11 @@ class WorldImage:
         names = _table_names(db)
         for name in names:
             _refuse_table(db, name)
-        _refuse_tokens(db)
+        _refuse_texts(db)
+        _refuse_missing_parents(db, names)
         tables = _describe(db, names, _Rules(ungraded, json_columns, id_prefixes or {}))
         with db:
-            for name, table_rows in (rows or {}).items():
+            for name, table_rows in _mapping("rows", rows or {}).items():
                 _fill(db, tables, name, table_rows)
         _refuse_broken_references(db)
         data = db.serialize("main")
@@ -97,20 +98,38 @@ class _Rules:
     ) -> None:
         self.ungraded = dict.fromkeys(_listed("ungraded", ungraded))
         self.json_columns = dict.fromkeys(_listed("json_columns", json_columns))
-        self.prefixes = dict(prefixes)
+        self.id_prefixes = dict(_mapping("id_prefixes", prefixes))
+        for name, prefix in self.id_prefixes.items():
+            if not isinstance(prefix, str):
+                raise SchemaError(f"id_prefixes[{name!r}] should be text, got {_kind(prefix)}")
 
     def refuse_leftovers(self) -> None:
-        for what in ("ungraded", "json_columns", "prefixes"):
+        for what in ("ungraded", "json_columns", "id_prefixes"):
             for name in getattr(self, what):
-                raise SchemaError(
-                    f'{what} names {name!r}, which the schema does not have; write "table" or "table.column"'
-                )
+                form = '"table"' if what == "id_prefixes" else '"table" or "table.column"'
+                raise SchemaError(f"{what} names {name!r}, which the schema does not have; write {form}")
 
 
 def _listed(what: str, names: Iterable[str]) -> Iterable[str]:
     if isinstance(names, str):
         raise SchemaError(f"{what} is a list of names, not one text: write [{names!r}]")
     return names
+
+
+def _mapping(what: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise SchemaError(f"{what} is a mapping by table, got {_kind(value)}")
+    return value
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def _authorize(operation: int, *_: str | None) -> int:
+    if operation in (apsw.SQLITE_ATTACH, apsw.SQLITE_DETACH):
+        raise WorldError("ATTACH, DETACH and VACUUM INTO reach other databases: an image is one; drop them")
+    return apsw.SQLITE_OK
 
 
 def _table_names(db: apsw.Connection) -> list[str]:
@@ -141,6 +160,8 @@ def _refuse_table(db: apsw.Connection, name: str) -> None:
     for row in columns:
         if row[4] is not None and any(word in _CLOCK for word in bare_words(row[4])):
             raise SchemaError(f"column {name}.{row[1]} has the default {row[4]}: use World.now for times")
+        if row[4] is not None and not row[6]:
+            _refuse_default(db, f"{name}.{row[1]}", row[4])
     for row in columns:
         if row[5] and row[2].upper() == "ANY":
             raise SchemaError(
@@ -155,6 +176,16 @@ def _refuse_table(db: apsw.Connection, name: str) -> None:
             )
 
 
+def _refuse_default(db: apsw.Connection, column: str, default: str) -> None:
+    """Compute a default, which names no column: if it asks for the clock or chance, that raises."""
+    try:
+        db.execute(f"SELECT ({default})").fetchall()
+    except WorldError as error:
+        raise SchemaError(f"column {column} has the default {default}: {error}") from error
+    except apsw.Error:  # not computable outside its table, such as a bare word, which is a text
+        return
+
+
 def _key_collations(db: apsw.Connection, name: str, key: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the collations of the key columns and of the key's index, which may differ."""
     for column in key:
@@ -166,7 +197,7 @@ def _key_collations(db: apsw.Connection, name: str, key: list[str]) -> Iterator[
                     yield part[2], part[4]
 
 
-def _refuse_tokens(db: apsw.Connection) -> None:
+def _refuse_texts(db: apsw.Connection) -> None:
     for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL"):
         words = bare_words(sql)
         for before, word in zip(["", *words], words, strict=False):
@@ -180,6 +211,37 @@ def _refuse_tokens(db: apsw.Connection) -> None:
                 raise SchemaError(f"{kind} {name!r} uses AUTOINCREMENT: drop it, make ids with World.new_id")
             if word == "ROLLBACK":
                 raise SchemaError(f"{kind} {name!r} uses ROLLBACK, which would end the episode: use ABORT")
+        for call in function_calls(sql):
+            if call.name in REFUSED:
+                cure = REFUSED[call.name][1]
+                raise SchemaError(
+                    f"{kind} {name!r} calls {call.name}(), which differs from run to run: {cure}"
+                )
+            if call.name in DATE_FUNCTIONS and _asks_the_clock(call):
+                raise SchemaError(
+                    f"{kind} {name!r} calls {call.name}() with the machine's clock or zone: pass World.now "
+                    "into a column and use that"
+                )
+
+
+def _asks_the_clock(call: FunctionCall) -> bool:
+    times = DATE_FUNCTIONS[call.name]
+    if len(call.arguments) <= times[-1] or any(
+        word in CLOCK_WORDS for p in times for word in call.literals(p)
+    ):
+        return True
+    return any(word in ZONE_WORDS for p in range(len(call.arguments)) for word in call.literals(p))
+
+
+def _refuse_missing_parents(db: apsw.Connection, names: list[str]) -> None:
+    known = {name.lower() for name in names}
+    for name in names:
+        for row in db.execute(f"PRAGMA foreign_key_list({quoted(name)})"):
+            if row[2].lower() not in known:
+                raise SchemaError(
+                    f"column {name}.{row[3]} refers to the table {row[2]!r}, which the schema does not have: "
+                    "create it, or drop the REFERENCES"
+                )
 
 
 def _refuse_broken_references(db: apsw.Connection) -> None:
@@ -209,7 +271,7 @@ def _describe(db: apsw.Connection, names: list[str], rules: _Rules) -> dict[str,
             if types[column] not in ("TEXT", "ANY") or column in key:
                 raise SchemaError(f"{name}.{column} is declared JSON: it must be TEXT and outside the key")
         graded = () if whole else tuple(column for column in columns if column not in skipped)
-        prefix = rules.prefixes.pop(name, f"{name[:3]}_")
+        prefix = rules.id_prefixes.pop(name, f"{name[:3]}_")
         column_types = tuple(types[column] for column in columns)
         tables[name] = Table(name, columns, column_types, key, graded, frozenset(json_columns), prefix)
     rules.refuse_leftovers()
@@ -228,7 +290,11 @@ def _fill(
 ) -> None:
     if name not in tables:
         raise SchemaError(f"rows are given for {name!r}, which is not a table; tables: {', '.join(tables)}")
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise SchemaError(f"the rows of {name!r} are a list of mappings, got {_kind(rows)}")
     for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise SchemaError(f"row {number} of {name!r} is a mapping by column, got {_kind(row)}")
         unknown = [column for column in row if column not in tables[name].columns]
         if unknown:
             raise SchemaError(f"row {number} of {name!r} has the unknown column {unknown[0]!r}")
@@ -238,8 +304,3 @@ def _fill(
             db.execute(f"INSERT INTO {quoted(name)} ({columns}) VALUES ({marks})", tuple(row.values()))
         except (apsw.Error, ValueError, TypeError, OverflowError, WorldError) as error:
             raise SchemaError(f"row {number} of {name!r} is refused: {error}") from error
-
-
-def bare_words(sql: str) -> list[str]:
-    """Return the bare words of SQL in upper case, without comments, strings and quoted names."""
-    return [word.upper() for word in _TOKEN.findall(sql) if word[0].isalpha() or word[0] == "_"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -15,12 +15,12 @@ MAX_CACHED = 1_000
 """Longest query in characters whose hits are kept, so that junk cannot fill the memory."""
 
 
-def knowledge_tools(documents: Sequence[Document], retriever: Retriever) -> tuple[Tool, Tool]:
+def knowledge_tools(documents: Sequence[Document], retriever: Callable[[], Retriever]) -> tuple[Tool, Tool]:
     """Make `kb_search` and `kb_read` for a domain.
 
     Args:
         documents: The policy documents.
-        retriever: Ranks them for a query.
+        retriever: Returns what ranks them for a query; called at the first search.
 
     Returns:
         The two tools, for the agent.
@@ -30,7 +30,7 @@ def knowledge_tools(documents: Sequence[Document], retriever: Retriever) -> tupl
     @lru_cache(maxsize=4096)
     def hits(query: str, k: int) -> list[dict[str, Any]]:
         found = []
-        for hit in retriever.search(query, k):
+        for hit in retriever().search(query, k):
             best = snippet(by_id[hit.document_id], query)
             found.append(
                 {

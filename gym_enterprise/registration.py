@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 import gymnasium
 
-ENVIRONMENTS = {"Banking-v0": "banking"}
-"""Domain of each environment id."""
+ENVIRONMENTS: Mapping[str, Mapping[str, Any]] = {
+    "Banking-v0": {"domain": "banking"},
+    "Tau3Banking-v0": {"domain": "tau3_banking", "tasks": "test"},
+}
+"""Arguments of each environment id."""
+
+PARTNERS: Mapping[str, Mapping[str, Any]] = {"Tau3Banking-v0": {"user": "replay"}}
+"""Further arguments where one seat is played inside the environment."""
 
 
 def register_envs() -> None:
     """Register all environments; doing it again changes nothing and says nothing."""
-    for env_id, domain in ENVIRONMENTS.items():
+    for env_id, arguments in ENVIRONMENTS.items():
         if env_id not in gymnasium.registry:
             gymnasium.register(
                 id=env_id,
                 entry_point="gym_enterprise.envs.single:SingleAgentEnv",
                 vector_entry_point="gym_enterprise.envs.vector:make_thread_vector_env",
-                kwargs={"domain": domain},
+                kwargs={**arguments, **PARTNERS.get(env_id, {})},
             )
     if "pettingzoo" in sys.modules:
         register_pettingzoo()
@@ -30,8 +38,8 @@ def register_pettingzoo() -> None:
 
     if not hasattr(pettingzoo, "register"):
         return
-    for env_id, domain in ENVIRONMENTS.items():
+    for env_id, arguments in ENVIRONMENTS.items():
         name = f"gym_enterprise/{env_id}"
         if name not in pettingzoo.aec_registry:
             entry_point = "gym_enterprise.envs.aec:env"
-            pettingzoo.register("aec", name, entry_point=entry_point, kwargs={"domain": domain})
+            pettingzoo.register("aec", name, entry_point=entry_point, kwargs=dict(arguments))

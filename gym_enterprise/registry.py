@@ -65,6 +65,8 @@ def load_domain(name: str, **arguments: Any) -> Domain:
             make = _imported(name, module, function)
             _check_arguments(name, make, arguments)
             domain = make(**arguments)
+            if not isinstance(domain, Domain):
+                raise UsageError(f"the entry point of {name!r} should return a Domain, got {domain!r:.80}")
             if domain.name != name and ":" not in name:
                 raise UsageError(f"the entry point of {name!r} returned the domain {domain.name!r}")
             domain.rebuild = (_reload, (name, arguments, _entry_point(name)))

@@ -33,10 +33,11 @@ WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor"
 
 _NOTES = {"title", "description", "default", "examples"}
 _RANGE = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+_FORMATS = {"string": "date", "number": "dollars"}
 _KEYWORDS: dict[str, set[str]] = {
     "string": {"minLength", "maxLength", "format"},
     "integer": _RANGE,
-    "number": _RANGE,
+    "number": {*_RANGE, "format"},
     "boolean": set(),
     "null": set(),
     "array": {"items", "minItems", "maxItems"},
@@ -90,7 +91,7 @@ def check_schema(schema: Mapping[str, Any], where: str) -> None:
     kind = schema.get("type", "string")
     known = _KEYWORDS.get(kind) if isinstance(kind, str) else None
     unknown = sorted(schema.keys() - _NOTES - {"type"} - (known or set()))
-    if known is None or unknown or schema.get("format", "date") != "date":
+    if known is None or unknown or schema.get("format") not in (None, _FORMATS.get(kind)):
         what = f"the type {kind!r}" if known is None else f"the keyword {(unknown or ['format'])[0]!r}"
         raise ToolDefinitionError(
             f"{where}: actions cannot be sampled for {what} of its schema; give the parameter "
@@ -127,6 +128,7 @@ def _number_range(schema: Mapping[str, Any], where: str) -> tuple[Decimal, Decim
     """Return the first and last multiple of the step within the bounds, and the step."""
     whole = schema["type"] == "integer"
     steps = [Decimal(str(schema["multipleOf"]))] if "multipleOf" in schema else []
+    steps = [Decimal("0.01")] if "format" in schema else steps
     for step in steps or ([Decimal(1)] if whole else [Decimal(10) ** -digits for digits in (2, 6, 12)]):
         low, high = _bound(schema, "inimum", step), _bound(schema, "aximum", step)
         if low is None and high is None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import hashlib
 import logging
+import re
 from typing import TYPE_CHECKING, Any
 
 from gym_enterprise.errors import InvalidAction, SimulatorError, UsageError
 from gym_enterprise.messages import Seat
-from simulators import OraclePlayer, Player, ReplayUser, ScriptedUser
+from simulators import (
+    ContextOverflow,
+    LLMPlayer,
+    OpenAIEngine,
+    OraclePlayer,
+    Player,
+    ReplayUser,
+    ScriptedUser,
+)
 
 if TYPE_CHECKING:
     from gym_enterprise.episode import Episode
@@ -21,6 +32,7 @@ _NAMED: dict[str, dict[Seat, type]] = {
     "replay": {"user": ReplayUser},
     "oracle": {"agent": OraclePlayer},
 }
+_SERVED = re.compile(r"openai:(?P<model>.+?)@(?P<url>https?://\S+)")
 _log = logging.getLogger("gym_enterprise")
 
 
@@ -48,10 +60,10 @@ def check_player(spec: Any, seat: Seat) -> None:
     """Raise `UsageError` when `seat_player` would not accept this specification."""
     if isinstance(spec, str):
         _named(spec, seat)
-    elif not callable(getattr(spec, "act", None)):
+    elif not callable(getattr(spec, "act", None)) and (isinstance(spec, type) or not callable(spec)):
         raise UsageError(
             f"a player has a method act(observation) -> action; got {spec!r}. Pass a name "
-            f"({_names(seat)}), a class or an instance"
+            f"({_names(seat)}), a class, a function of view and seed that makes one, or an instance"
         )
 
 
@@ -59,8 +71,9 @@ def seat_player(spec: Any, episode: Episode, seat: Seat, seed: int) -> Player:
     """Return the player for a seat of one episode.
 
     Args:
-        spec: A name, a player class or an instance. A class is built with the seat's view and a seed; one
-            with `sees_task = True` (oracle and replay players) gets the whole task.
+        spec: A name, a player class, a function that makes a player, or an instance. A class or function is
+            called with the seat's view and a seed; one with `sees_task = True` (oracle and replay players)
+            gets the whole task. "openai:MODEL@URL" is a language model behind an OpenAI-compatible server.
         episode: The episode.
         seat: The seat.
         seed: The player's seed.
@@ -74,7 +87,7 @@ def seat_player(spec: Any, episode: Episode, seat: Seat, seed: int) -> Player:
     check_player(spec, seat)
     if isinstance(spec, str):
         spec = _named(spec, seat)
-    if not isinstance(spec, type):
+    if not isinstance(spec, type) and hasattr(spec, "act"):
         return spec  # type: ignore[no-any-return]
     sees = episode.task if getattr(spec, "sees_task", False) else episode.domain.view(episode.task, seat)
     return spec(sees, seed)  # type: ignore[no-any-return]
@@ -84,7 +97,8 @@ def take_turn(episode: Episode, seat: Seat, player: Player) -> None:
     """Let a player take one action.
 
     A user that gives nothing usable is asked again, `ATTEMPTS` times in all; an agent's unusable action is
-    answered by an error that it can read.
+    answered by an error that it can read. An agent whose model has no room for the conversation left ends the
+    episode: truncated as "context_length", and graded by its state.
 
     Args:
         episode: The episode; the seat has the turn.
@@ -98,30 +112,84 @@ def take_turn(episode: Episode, seat: Seat, player: Player) -> None:
         try:
             action = player.act(episode.observe(seat))
         except Exception as error:
-            _log.exception("the %s player failed in task %s", seat, episode.task.id)
-            raise SimulatorError(f"the {seat} player raised {type(error).__name__}: {error}") from error
-        try:
-            episode.act(seat, action)
+            _give_up(episode, seat, error)
             return
-        except InvalidAction as error:
-            if seat == "agent":
-                episode.reject(seat, str(error))
-                return
+        if _settled(episode, seat, action, attempt):
+            return
+
+
+async def take_turn_async(episode: Episode, seat: Seat, player: Player) -> None:
+    """Let a player take one action without blocking the event loop while it thinks; see `take_turn`.
+
+    Args:
+        episode: The episode; the seat has the turn.
+        seat: The seat.
+        player: Who sits in it; one without `aact` thinks in a thread.
+
+    Raises:
+        SimulatorError: The user gave nothing usable, or a player raised. The caller ends the episode.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            observation = episode.observe(seat)
+            if hasattr(player, "aact"):
+                action = await player.aact(observation)
+            else:
+                action = await asyncio.to_thread(player.act, observation)
+        except Exception as error:
+            _give_up(episode, seat, error)
+            return
+        if _settled(episode, seat, action, attempt):
+            return
+
+
+def _give_up(episode: Episode, seat: Seat, error: Exception) -> None:
+    if seat == "agent" and isinstance(error, ContextOverflow):
+        episode.exhaust("context_length")
+        return
+    _log.error("the %s player failed in task %s", seat, episode.task.id, exc_info=error)
+    raise SimulatorError(f"the {seat} player raised {type(error).__name__}: {error}") from error
+
+
+def _settled(episode: Episode, seat: Seat, action: Any, attempt: int) -> bool:
+    """Take an action and return True, or return False when the player is to be asked again."""
+    try:
+        episode.act(seat, action)
+    except InvalidAction as error:
+        if seat == "user":
             if attempt == ATTEMPTS:
                 raise SimulatorError(f"{ATTEMPTS} unusable actions of the user, the last: {error}") from error
+            return False
+        episode.reject(seat, str(error))
+    return True
 
 
-def _named(spec: str, seat: Seat) -> type:
+def _named(spec: str, seat: Seat) -> Any:
     name = spec.partition(":")[0]
     if name in _NAMED and seat in _NAMED[name]:
         return _NAMED[name][seat]
-    if name in ("openai", "hf", "vllm"):
+    if name == "openai":
+        served = _SERVED.fullmatch(spec)
+        if served is None:
+            raise UsageError(f"{spec!r} is not openai:MODEL@URL, with a URL such as http://localhost:8000/v1")
+        return functools.partial(LLMPlayer, engine=_engine(served["model"], served["url"]))
+    if name in ("hf", "vllm"):
         raise UsageError(
-            f"{spec!r}: players backed by a language model are not part of this version; pass a player class "
-            f"or instance of your own, or one of: {_names(seat)}"
+            f"{spec!r}: language models in this process are not part of this version: serve it and use "
+            f"'openai:MODEL@URL', or pass a player of your own, or one of: {_names(seat)}"
         )
     raise UsageError(f"there is no {seat} player {spec!r}; by name: {_names(seat)}")
 
 
+@functools.lru_cache(maxsize=32)
+def _engine(model: str, url: str) -> OpenAIEngine:
+    """Return the one engine for a model, so that all episodes of a process share its connections."""
+    try:
+        return OpenAIEngine(model, url)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
 def _names(seat: Seat) -> str:
-    return ", ".join(repr(name) for name, seats in _NAMED.items() if seat in seats)
+    names = [repr(name) for name, seats in _NAMED.items() if seat in seats]
+    return ", ".join([*names, "'openai:MODEL@URL'"])

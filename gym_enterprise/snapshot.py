@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from gym_enterprise.dispatch import Past
 from gym_enterprise.messages import Message, Seat
 
 Transcript = tuple[tuple[Seat, Message], ...]
@@ -28,8 +29,8 @@ class Progress:
     unscored: bool = False
     reason: str = ""
     faults: dict[str, int] = field(default_factory=dict)
-    unlocked: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
+    past: Past = ((), (), ())
+    """What the dispatcher remembers."""
 
     def copy(self) -> Progress:
         """Return an independent copy."""

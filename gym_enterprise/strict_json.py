@@ -75,7 +75,7 @@ def why_not_json(value: Any, depth: int = 0) -> str | None:
         return None
     if depth >= MAX_DEPTH:
         return f"nested deeper than {MAX_DEPTH} levels"
-    if kind is dict:
+    if isinstance(value, dict):
         for key, item in value.items():
             if type(key) is not str:
                 return f"a key is {type(key).__name__}, not a string"
@@ -83,7 +83,7 @@ def why_not_json(value: Any, depth: int = 0) -> str | None:
             if reason:
                 return reason
         return None
-    if kind in (list, tuple):
+    if isinstance(value, list | tuple):
         return next((reason for item in value if (reason := why_not_json(item, depth + 1))), None)
     return f"{kind.__name__} is not a JSON type"
 

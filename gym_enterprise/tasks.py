@@ -15,11 +15,12 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from gym_enterprise import strict_json
 from gym_enterprise.errors import TaskError, UnknownTask
+from gym_enterprise.frozen import FrozenDict, freeze
 from gym_enterprise.lossless import explain
 from gym_enterprise.messages import Seat
 from gym_enterprise.tools import ToolSpec
 
-Row = dict[str, Any]
+Row = Annotated[dict[str, Any], AfterValidator(freeze)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=128)]
 
 
@@ -80,7 +81,10 @@ class Script(Model):
 
     opening: str = Field(pattern=r"\S")
     """Its first message."""
-    facts: dict[str, Annotated[Fact, BeforeValidator(_as_fact, json_schema_input_type=str | Fact)]] = {}
+    facts: Annotated[
+        dict[str, Annotated[Fact, BeforeValidator(_as_fact, json_schema_input_type=str | Fact)]],
+        AfterValidator(freeze),
+    ] = Field(default_factory=FrozenDict)
     """Private facts by name; a bare string is the value."""
     wants: tuple[Want, ...] = ()
     """What the opening asks for: proposals about it are agreed to."""
@@ -121,9 +125,13 @@ class RowDelete(Model):
 class State(Model):
     """What the task changes in the domain's image before the episode starts."""
 
-    insert: dict[str, tuple[Row, ...]] = {}
-    update: dict[str, tuple[RowUpdate, ...]] = {}
-    delete: dict[str, tuple[RowDelete, ...]] = {}
+    insert: Annotated[dict[str, tuple[Row, ...]], AfterValidator(freeze)] = Field(default_factory=FrozenDict)
+    update: Annotated[dict[str, tuple[RowUpdate, ...]], AfterValidator(freeze)] = Field(
+        default_factory=FrozenDict
+    )
+    delete: Annotated[dict[str, tuple[RowDelete, ...]], AfterValidator(freeze)] = Field(
+        default_factory=FrozenDict
+    )
 
 
 class Action(Model):
@@ -133,7 +141,7 @@ class Action(Model):
     """Who makes it."""
     name: str = Field(min_length=1)
     """The tool."""
-    arguments: dict[str, Any] = {}
+    arguments: Row = Field(default_factory=FrozenDict)
     """Its arguments, with literal ids."""
     after: tuple[Annotated[int, Field(ge=0)], ...] | None = None
     """Indices of the actions it must follow; absent: the one before."""
@@ -152,7 +160,7 @@ Actions = Annotated[tuple[Action, ...], Field(min_length=1), AfterValidator(_in_
 class Meta(Model):
     """What is declared about a task for checks and analysis."""
 
-    knobs: dict[str, Any] = {}
+    knobs: Row = Field(default_factory=FrozenDict)
     """Declared properties, by which attacks decide whether they apply."""
     twin_of: str | None = None
     """Id of the task that this one resembles, with another right end."""
@@ -202,6 +210,7 @@ class Task(Model):
     """For reviewers; seen by no player."""
 
     _domain: Any = pydantic.PrivateAttr(default=None)
+    _source: str | None = pydantic.PrivateAttr(default=None)
 
     @cached_property
     def hash(self) -> str:
@@ -216,7 +225,7 @@ class Task(Model):
         return copied
 
     def __getstate__(self) -> dict[Any, Any]:
-        return super().__getstate__() | {"__pydantic_private__": {"_domain": None}}
+        return super().__getstate__() | {"__pydantic_private__": {"_domain": None, "_source": self._source}}
 
     def predecessors(self, index: int) -> tuple[int, ...]:
         """Return the indices of the reference actions that action `index` must follow directly."""
@@ -252,6 +261,8 @@ class View:
     """The tools it is told of."""
     scenario: UserScenario | None = None
     """The user's scenario; None for the agent."""
+    stop_tokens: tuple[str, ...] = ()
+    """Texts that end the conversation when the seat says them."""
 
 
 class TaskSet(Mapping[str, Task]):
@@ -332,11 +343,13 @@ def parse_task(text: str, *, source: str | None = None) -> Task:
         raise TaskError(f"is not one JSON object: {error}", source=source) from None
     task_id = data.get("id") if isinstance(data, dict) else None
     try:
-        return Task.model_validate_json(text, strict=True)
+        task = Task.model_validate_json(text, strict=True)
     except pydantic.ValidationError as error:
         field = ".".join(str(part) for part in error.errors()[0]["loc"]) or None
         rule = explain(error, "a task", list(Task.model_fields), "the task")
         raise TaskError(rule, task_id=str(task_id or "?"), field=field, source=source) from None
+    task._source = source
+    return task
 
 
 def check_field(task: Task, field: str, value: str, source: str | None = None) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints, overload
 
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, WithJsonSchema
@@ -16,6 +15,7 @@ from gym_enterprise import strict_json
 from gym_enterprise.argument_types import ALLOWED, marks, why_not_allowed
 from gym_enterprise.docstring import read_docstring
 from gym_enterprise.errors import ToolDefinitionError
+from gym_enterprise.frozen import freeze, thaw
 from gym_enterprise.lossless import ArgumentError, explain, normalise
 from gym_enterprise.messages import SEATS, Seat
 
@@ -82,7 +82,7 @@ def _date(value: str) -> str:
     raise ValueError("should be a calendar date written YYYY-MM-DD")
 
 
-Money = Annotated[int, BeforeValidator(_cents), WithJsonSchema({"type": "number", "multipleOf": 0.01})]
+Money = Annotated[int, BeforeValidator(_cents), WithJsonSchema({"type": "number", "format": "dollars"})]
 """An amount: a JSON number of dollars with at most two decimals, whole cents (`int`) in the function."""
 
 Date = Annotated[str, AfterValidator(_date), WithJsonSchema({"type": "string", "format": "date"})]
@@ -109,11 +109,11 @@ class ToolSpec:
     name: str
     description: str
     parameters: Mapping[str, Any]
-    """JSON schema of the arguments (an object)."""
+    """JSON schema of the arguments (an object), read-only: `to_dict` gives a copy."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tool in OpenAI's function format, as a fresh value that the caller may change."""
-        parameters = copy.deepcopy(dict(self.parameters))
+        parameters = thaw(self.parameters)
         function = {"name": self.name, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": function}
 
@@ -179,19 +179,32 @@ class Tool:
         return self.function(world, **arguments)
 
 
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
 def tool(
-    *, writes: bool = False, discoverable: bool = False, terminal: bool = False, seat: Seat = "agent"
-) -> Callable[[Callable[..., Any]], Tool]:
-    """Turn a typed function with a docstring into a `Tool`.
+    *, writes: bool = ..., discoverable: bool = ..., terminal: bool = ..., seat: Seat = ...
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    writes: bool = False,
+    discoverable: bool = False,
+    terminal: bool = False,
+    seat: Seat = "agent",
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Turn a typed function with a docstring into a `Tool`; written `@tool` or `@tool(...)`.
 
     Args:
+        function: The function, when there are no settings.
         writes: Whether it may change the database.
         discoverable: Whether it is hidden until unlocked (agent) or given (user).
         terminal: Whether a successful call ends the episode.
         seat: Who may call it.
 
     Returns:
-        A decorator.
+        A decorator; or the tool, when the function is given.
 
     Raises:
         ToolDefinitionError: A parameter has no type or no line under `Args:`, a type or default is not
@@ -213,13 +226,17 @@ def tool(
         name = getattr(function, "__name__", repr(function))
         if seat not in SEATS:
             raise ToolDefinitionError(f"tool {name!r}: there is no seat {seat!r}; seats: {', '.join(SEATS)}")
+        if inspect.iscoroutinefunction(function):
+            raise ToolDefinitionError(
+                f"tool {name!r} is async: a call runs to its end, so write a plain function"
+            )
         if terminal and seat != "agent":
             raise ToolDefinitionError(
                 f"tool {name!r}: only an agent's tool ends the episode; a user stops in words"
             )
         return _make(function, writes=writes, discoverable=discoverable, terminal=terminal, seat=seat)
 
-    return decorate
+    return decorate if function is None else decorate(function)
 
 
 def _make(function: Callable[..., Any], **flags: Any) -> Tool:
@@ -255,7 +272,7 @@ def _make(function: Callable[..., Any], **flags: Any) -> Tool:
         for mark in marks(annotation)
         if isinstance(mark, Key)
     }
-    return Tool(ToolSpec(name, description, schema), function, model, keys=keys, **flags)
+    return Tool(ToolSpec(name, description, freeze(schema)), function, model, keys=keys, **flags)
 
 
 def _check_parameter(

@@ -14,8 +14,9 @@ from gym_enterprise import strict_json
 from gym_enterprise.changes import ChangeSet, Diff, Table, Value, shown, tag
 from gym_enterprise.connection import connect, load, quoted
 from gym_enterprise.errors import SnapshotError, WorldError
-from gym_enterprise.image import WorldImage, bare_words
+from gym_enterprise.image import WorldImage
 from gym_enterprise.restore import apply_changeset
+from gym_enterprise.sql_text import bare_words
 from gym_enterprise.state import apply_state
 
 __all__ = ["ChangeSet", "Diff", "Table", "World", "WorldImage"]
@@ -63,6 +64,7 @@ class World:
         self._session: apsw.Session | None = None
         self._state: Any = None
         self._guarded = True
+        self._closed = False
         self._db.authorizer = self._authorize
 
     @property
@@ -171,6 +173,8 @@ class World:
         Raises:
             TaskError: The state does not fit the schema; the world is back at the image.
         """
+        if self._closed:
+            self._live()
         self._roll_back()
         self.now, self.seed, self._state = now, seed, state
         self._internally("BEGIN")
@@ -250,9 +254,11 @@ class World:
         return other
 
     def close(self) -> None:
-        """Give the database back; the world cannot be used afterwards."""
-        self._roll_back()
-        self._db.close()
+        """Give the database back; the world cannot be used afterwards. Closing again does nothing."""
+        if not self._closed:
+            self._roll_back()
+            self._db.close()
+            self._closed = True
 
     # -- inside ---------------------------------------------------------------------------------------
 
@@ -271,6 +277,8 @@ class World:
         return self._db.execute(sql, parameters)
 
     def _live(self) -> apsw.Session:
+        if self._closed:
+            raise WorldError("the world is closed: open another, World(image) or Episode(domain, task)")
         if self._session is None:
             raise WorldError("no episode is running in this world: call begin() first")
         return self._session

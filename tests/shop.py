@@ -296,6 +296,7 @@ def make_domain(**changes: Any) -> Domain:
             "script": {"opening": "My parcel came.", "facts": {"code": "XK-7"}},
             "tools": ["confirm_order", "rate_order_5"],
         },
+        "meta": {"knobs": {"writes": 2, "siblings": 2}},
     }
     arguments: dict[str, Any] = {
         "tools": TOOLS,

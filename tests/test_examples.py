@@ -33,7 +33,7 @@ def test_two_players_earn_the_shared_reward() -> None:
 
 def test_the_custom_domain_passes_admission_and_earns_its_reward() -> None:
     output = run("custom_domain.py")
-    assert output.count("passed") == 12
+    assert output.count("passed") == 14
     assert "reward 1.0" in output
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from gym_enterprise.admission import Check
     from gym_enterprise.domain import Domain
     from gym_enterprise.tasks import Task
@@ -16,6 +18,12 @@ app = typer.Typer(no_args_is_help=True, help="List, show and check tasks.")
 
 DOMAIN = typer.Argument(help='A domain\'s name, or an entry point "module:function".')
 SPLIT = typer.Option(None, "--split", help="Only this split.")
+FAULTS = {
+    "reference": "Faults of references",
+    "attack": "Attacks that score",
+    "inverse": "Right ways that do not score",
+}
+"""What a failed check of each kind means."""
 AS_JSON = typer.Option(False, "--json", help="Print JSON.")
 
 
@@ -35,15 +43,14 @@ def list_tasks(domain: str = DOMAIN, split: str = SPLIT, as_json: bool = AS_JSON
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title=f"{len(rows)} tasks of {domain}")
     for name in ("id", "split", "family", "capabilities", "actions"):
-        table.add_column(name)
+        table.add_column(name, no_wrap=name == "id", overflow="fold")
     for row in rows:
         table.add_row(*(", ".join(v) if isinstance(v, list) else str(v) for v in row.values()))
-    Console().print(table)
+    _console().print(table)
 
 
 @app.command()
@@ -109,19 +116,30 @@ def _run(domain: Domain, tasks: list[Task]) -> list[Check]:
 
 
 def _print(domain: str, count: int, summary: list[dict[str, Any]], failures: list[Check]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title=f"{count} tasks of {domain}")
-    for name in ("kind", "name", "applicable", "reward 1", "not applicable", "failed"):
+    for name in ("kind", "name", "applicable", "reward 1", "n/a", "failed"):
         table.add_column(name, justify="left" if name in ("kind", "name") else "right")
     for row in summary:
-        table.add_row(*map(str, row.values()), style="bold red" if row["failed"] else None)
-    console = Console()
+        cells = ["-" if value is None else str(value) for value in row.values()]
+        table.add_row(*cells, style="bold red" if row["failed"] else None)
+    console = _console()
     console.print(table)
-    for one in failures:
-        console.print(f"{one.task_id}: {one.kind} {one.name}: {one.detail}", markup=False, style="red")
+    for kind, title in FAULTS.items():
+        found = [one for one in failures if one.kind == kind]
+        console.print(f"\n{title}:" if found else "", end="\n" if found else "", style="bold")
+        for one in found:
+            console.print(f"{one.task_id}: {one.name}: {one.detail}", markup=False, style="red")
     console.print("all checks passed" if not failures else f"{len(failures)} checks failed", markup=False)
+
+
+def _console() -> Console:
+    """Return a console; a pipe is as wide as the longest line, so that no id is cut."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=200)
 
 
 def _load(name: str) -> Domain:

@@ -59,9 +59,10 @@ class raw_env(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc]
         render_mode: "ansi": `render()` returns the conversation as text; "human": it is printed as it goes.
         strict: Whether an action that is not one raises `InvalidAction`; False: it is answered by an error to
             read, which counts as a failed call.
+        arguments: Further ones are for the domain, as for `load_domain`.
 
     Raises:
-        UsageError: An argument is not one of those.
+        UsageError: An argument is not one of those, or not one of the domain's.
         UnknownTask: There is no such task.
     """
 
@@ -80,9 +81,10 @@ class raw_env(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc]
         max_steps: int | None = None,
         render_mode: str | None = None,
         strict: bool = True,
+        **arguments: Any,
     ) -> None:
         super().__init__()
-        self._stage = Stage(domain, tasks, task_id, max_steps, strict, render_mode)
+        self._stage = Stage(domain, tasks, task_id, max_steps, strict, render_mode, **arguments)
         self.metadata = {**type(self).metadata, "name": f"{self._stage.domain.name}_v0"}
         self.render_mode = render_mode
         self.possible_agents = list(PLAYERS)

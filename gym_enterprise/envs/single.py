@@ -52,9 +52,10 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], Any]):
         render_mode: "ansi": `render()` returns the conversation as text; "human": it is printed as it goes.
         strict: Whether an action that is not one raises `InvalidAction`; False: it is answered by an error to
             read, which counts as a failed call.
+        arguments: Further ones are for the domain, as for `load_domain`.
 
     Raises:
-        UsageError: An argument is not one of those.
+        UsageError: An argument is not one of those, or not one of the domain's.
         UnknownTask: There is no such task.
 
     Example:
@@ -77,6 +78,7 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], Any]):
         max_steps: int | None = None,
         render_mode: str | None = None,
         strict: bool = True,
+        **arguments: Any,
     ) -> None:
         if role not in SEATS:
             raise UsageError(f"role should be 'agent' or 'user', got {role!r}")
@@ -85,7 +87,7 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], Any]):
         self.role: Seat = role
         self.partner: Seat = "user" if role == "agent" else "agent"
         self.render_mode = render_mode
-        self._stage = Stage(domain, tasks, task_id, max_steps, strict, render_mode)
+        self._stage = Stage(domain, tasks, task_id, max_steps, strict, render_mode, **arguments)
         self._player_spec = user if role == "agent" else agent
         self._player_seed = 0
         self._player: Player | None = None
@@ -180,6 +182,10 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], Any]):
     def grade(self) -> Grade:
         """Grade the episode as it stands: reward, reason, diff; privileged."""
         return self.episode.grade()
+
+    def check(self, action: Any) -> None:
+        """Raise what `step` would raise for an action that is not one; it is not taken."""
+        self._stage.check(self.role, action)
 
     def tools(self, role: Seat | None = None) -> list[dict[str, Any]]:
         """Return the tools that a seat is told of, in OpenAI's function format.

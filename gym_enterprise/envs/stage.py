@@ -40,6 +40,7 @@ class Stage:
         max_steps: Budget of messages and calls; default: the task's, then the domain's.
         strict: Whether an unusable action raises `InvalidAction`, rather than being answered.
         render_mode: "ansi", "human" or None.
+        arguments: Further ones are for the domain, as for `load_domain`.
 
     Raises:
         UsageError: An argument is not one of those.
@@ -54,13 +55,14 @@ class Stage:
         max_steps: int | None = None,
         strict: bool = True,
         render_mode: str | None = None,
+        **arguments: Any,
     ) -> None:
         if max_steps is not None and (type(max_steps) is not int or max_steps < 1):
             raise UsageError(f"max_steps should be a whole number of at least 1, got {max_steps!r}")
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise UsageError(f"render_mode should be 'ansi', 'human' or None, got {render_mode!r}")
-        self._arguments = (domain, tasks, task_id, max_steps, strict, render_mode)
-        self.domain = domain if isinstance(domain, Domain) else load_domain(domain)
+        self._arguments = (domain, tasks, task_id, max_steps, strict, render_mode), arguments
+        self.domain = _loaded(domain, arguments)
         self.strict, self.render_mode = strict, render_mode
         self.episode: Episode | None = None
         """The episode under way, or over; None before the first reset and after `close`."""
@@ -128,8 +130,6 @@ class Stage:
         try:
             if before is None:
                 episode.act(seat, action)
-            elif not action:
-                raise InvalidAction("the turn is empty: say something, call a tool, or stop")
             else:
                 episode.act_all(seat, action)
         except InvalidAction as error:
@@ -138,6 +138,11 @@ class Stage:
             if self.strict:
                 raise
             episode.reject(seat, str(error))
+
+    def check(self, seat: Seat, action: Any) -> None:
+        """Raise what a strict `act` would raise for an action or the actions of a turn; none is taken."""
+        if self.strict and not self.running().done:
+            self.running().check(seat, action)
 
     def mask(self, seat: Seat) -> Mask:
         """Return a fresh action mask of a seat: all closed when it is not its turn."""
@@ -208,14 +213,28 @@ class Stage:
         return {
             "arguments": self._arguments,
             "strict": self.strict,
-            "episode": self.episode,
+            "episode": self.episode and (self.episode.task.id, self.episode.snapshot()),
             "spaces": self.spaces,
             "shown": self._shown,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(*state["arguments"])  # type: ignore[misc]
-        self.strict, self.episode = state["strict"], state["episode"]
-        self.spaces, self._shown = state["spaces"], state["shown"]
-        if self.episode is not None:
+        positional, keywords = state["arguments"]
+        self.__init__(*positional, **keywords)  # type: ignore[misc]
+        self.strict, self.spaces, self._shown = state["strict"], state["spaces"], state["shown"]
+        if state["episode"] is not None:
+            task_id, snapshot = state["episode"]
+            self.episode = Episode(self.domain, self._find(task_id), max_steps=self._max_steps)
+            self.episode.restore(snapshot)
             self._open_masks()
+
+
+def _loaded(domain: str | Domain, arguments: dict[str, Any]) -> Domain:
+    if isinstance(domain, str):
+        return load_domain(domain, **arguments)
+    if arguments:
+        raise UsageError(
+            f"domain {domain.name!r} is made already, so it takes no {next(iter(arguments))!r}: give the "
+            "domain's name, or make it with that argument"
+        )
+    return domain

@@ -19,8 +19,9 @@ from gym_enterprise.errors import UsageError
 class ThreadVectorEnv(SyncVectorEnv[Any, Any]):
     """A `SyncVectorEnv` whose environments are stepped and reset at the same time, one thread each.
 
-    Results, spaces and options are those of `SyncVectorEnv`, by value, in all three autoreset modes. When the
-    action of one environment raises, the first such error is raised after all have been stepped.
+    Results, spaces and options are those of `SyncVectorEnv`, by value, in all three autoreset modes. What is no
+    action is found before any environment is stepped. Where a step raises all the same, the first such
+    error is raised after all have been stepped.
 
     Args:
         env_fns: Makers of the environments.
@@ -74,6 +75,10 @@ class ThreadVectorEnv(SyncVectorEnv[Any, Any]):
 
         Args:
             actions: One action an environment.
+
+        Raises:
+            InvalidAction: One of them is not an action; none is taken. (Where an environment is wrapped, that
+                is only found out by its own step.)
         """
         actions = list(actions)
         if len(actions) != self.num_envs:
@@ -84,6 +89,9 @@ class ThreadVectorEnv(SyncVectorEnv[Any, Any]):
             raise ResetNeeded(f'environments {which} are over: call reset(options={{"reset_mask": ...}})')
         next_step = self.autoreset_mode == AutoresetMode.NEXT_STEP
         same_step = self.autoreset_mode == AutoresetMode.SAME_STEP
+        for env, action, ended in zip(self._ahead, actions, over, strict=True):
+            if isinstance(env.env, SingleAgentEnv) and not (next_step and ended):
+                env.env.check(action)
         self._run(
             env.reset_ahead if next_step and over[number] else partial(env.step_ahead, action, same_step)
             for number, (env, action) in enumerate(zip(self._ahead, actions, strict=True))

@@ -9,7 +9,7 @@ from typing import Any
 
 from gym_enterprise.domain import Domain, TruncationReward
 from gym_enterprise.episode import Episode
-from gym_enterprise.errors import InfrastructureError
+from gym_enterprise.errors import InfrastructureError, OutOfTurn, UsageError
 from gym_enterprise.grading import Grade
 from gym_enterprise.messages import Message, Seat
 from gym_enterprise.seating import derive_seed, seat_player, take_turn
@@ -43,6 +43,14 @@ class Record:
     """What a budget that ran out earned."""
     error: str | None = None
     """What broke, when the episode is not scored."""
+    task_hash: str = ""
+    """Hash of the task's content; empty when unknown."""
+    usage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By seat, what the language model in it used, summed over its calls: `tokens_in`, `tokens_out`."""
+    timings: Mapping[str, float] = field(default_factory=dict)
+    """Seconds by name."""
+    segments: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    """Token streams of the seat that is trained, as JSON values: `ids`, `sampled`, `logprobs` of each."""
 
     @property
     def reward(self) -> float | None:
@@ -73,13 +81,22 @@ class Record:
             "truncated": self.truncated,
             "truncation_reward": self.truncation_reward,
             "error": self.error,
+            "task_hash": self.task_hash,
+            "usage": {seat: dict(counts) for seat, counts in self.usage.items()},
+            "timings": dict(self.timings),
+            "segments": [dict(segment) for segment in self.segments],
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Record:
         """Rebuild a record from `to_dict`."""
         transcript = tuple((entry["seat"], Message.from_dict(entry)) for entry in data["transcript"])
-        return cls(**{**data, "grade": Grade.from_dict(data["grade"]), "transcript": transcript})
+        changed = {
+            "grade": Grade.from_dict(data["grade"]),
+            "transcript": transcript,
+            "segments": tuple(data.get("segments", ())),
+        }
+        return cls(**{**data, **changed})
 
 
 def run_episode(
@@ -107,12 +124,15 @@ def run_episode(
 
     Raises:
         UsageError: A player specification is not one.
+        OutOfTurn: The episode is over already: `reset` it.
 
     Example:
         >>> record = run_episode(Episode(domain, task), OraclePlayer, ScriptedUser)  # doctest: +SKIP
         >>> record.reward  # doctest: +SKIP
         1.0
     """
+    if episode.done:
+        raise OutOfTurn(f"the episode is over ({episode.reason}): reset() it before it is played again")
     seeds = {seat: derive_seed(seed, episode.task.id, trial, seat) for seat in ("agent", "user")}
     players = {
         "agent": seat_player(agent, episode, "agent", seeds["agent"]),
@@ -144,6 +164,7 @@ def run_episode(
         truncated=episode.truncated,
         truncation_reward=episode.truncation_reward,
         error=failure,
+        task_hash=episode.task.hash,
     )
 
 
@@ -157,15 +178,30 @@ def regrade(domain: Domain, task: Task, record: Record, *, audit: bool = True) -
         audit: Run both graders.
 
     Returns:
-        The grade; an episode that was not scored stays so.
+        The grade; an episode in which something broke stays unscored.
+
+    Raises:
+        UsageError: The record is of another task, or of another version of it.
 
     Example:
         >>> regrade(domain, task, run_episode(Episode(domain, task), "oracle")).reward  # doctest: +SKIP
         1.0
     """
+    if (record.domain, record.task_id) != (domain.name, task.id):
+        raise UsageError(
+            f"the record is of task {record.task_id!r} of {record.domain!r}, not of {task.id!r} of "
+            f"{domain.name!r}: take the task from load_domain(record.domain).task(record.task_id)"
+        )
+    if record.task_hash not in ("", task.hash):
+        raise UsageError(f"task {task.id!r} has changed since the record was made: its hash is another")
     episode = Episode(domain, task, truncation_reward=record.truncation_reward)
-    unscored = record.reward is None
-    episode.retrace(record.calls, reason=record.reason, truncated=record.truncated, unscored=unscored)
+    episode.retrace(
+        record.calls,
+        reason=record.reason,
+        truncated=record.truncated,
+        unscored=record.error is not None,
+        transcript=record.transcript,
+    )
     grade = episode.grade(audit=audit)
     episode.close()
     return grade

@@ -5,6 +5,7 @@ import pytest
 
 import gym_enterprise
 import tests.conformance.shop_v0  # noqa: F401 (registers Shop-v0)
+from gym_enterprise import ReplayUser, ScriptedUser
 
 
 def registered_ids():
@@ -31,16 +32,42 @@ def domain(env_id):
 
 
 @pytest.fixture
-def make_aec(domain):
-    """Make the PettingZoo environment of an id."""
-    from gym_enterprise.envs import aec
-
-    return lambda **arguments: aec.env(domain.name, **arguments)
+def arguments(env_id, domain):
+    """What the registration of an id says for both players' environments."""
+    kwargs = gymnasium.registry[env_id].kwargs
+    return {key: value for key, value in kwargs.items() if key not in ("user", "agent")}
 
 
 @pytest.fixture
-def make_parallel(domain):
+def make_aec(arguments):
+    """Make the PettingZoo environment of an id."""
+    from gym_enterprise.envs import aec
+
+    return lambda **given: aec.env(**{**arguments, **given})
+
+
+@pytest.fixture
+def make_raw(arguments):
+    """Make it bare."""
+    from gym_enterprise.envs import aec
+
+    return lambda **given: aec.raw_env(**{**arguments, **given})
+
+
+@pytest.fixture
+def make_parallel(arguments):
     """Make its parallel view."""
     from gym_enterprise.envs import aec
 
-    return lambda **arguments: aec.parallel_env(domain.name, **arguments)
+    return lambda **given: aec.parallel_env(**{**arguments, **given})
+
+
+@pytest.fixture
+def customer(domain):
+    """Make a good customer for a task: the scripted one, or one that replays where there is no script."""
+
+    def make(task, seed=0):
+        scripted = task.user.script is not None
+        return ScriptedUser(domain.view(task, "user"), seed) if scripted else ReplayUser(task, seed)
+
+    return make

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
-from gym_enterprise import Episode, OraclePlayer, ScriptedUser, SimulatorError
-from gym_enterprise.envs import aec
+from gym_enterprise import Episode, OraclePlayer, SimulatorError
 from gym_enterprise.seating import take_turn
 
 TALK = {"type": "message", "content": "And then?"}
@@ -56,8 +55,8 @@ def test_11_budget_truncates_the_single_view(env_id, domain):
     assert flags == [(False, False), (False, False), (False, True)]
 
 
-def test_18_observing_is_pure_for_both_seats_at_all_times(env_id, domain):
-    env = aec.raw_env(domain.name)
+def test_18_observing_is_pure_for_both_seats_at_all_times(env_id, make_raw):
+    env = make_raw()
     env.reset(seed=3)
     rng = env._np_random.bit_generator.state
     space = env.action_space("agent_0")
@@ -76,26 +75,29 @@ def test_18_observing_is_pure_for_both_seats_at_all_times(env_id, domain):
     assert env._np_random.bit_generator.state == rng
 
 
-def test_19_both_players_collect_the_same_reward_dead_turns_included(env_id, make_aec, domain):
+def test_19_both_players_collect_the_same_reward_dead_turns_included(env_id, make_aec, domain, customer):
     task = first_task(domain)
-    players = {
-        "agent_0": OraclePlayer(task, 0),
-        "user_0": ScriptedUser(domain.view(task, "user"), 0),
-    }
+    players = {"agent_0": OraclePlayer(task, 0), "user_0": customer(task)}
     env = make_aec(task_id=task.id)
     assert play_aec(env, players, seed=1) == {"agent_0": 1.0, "user_0": 1.0}
     silent = {"agent_0": Chatter(), "user_0": Chatter()}
     assert play_aec(make_aec(max_steps=4), silent, seed=1) == {"agent_0": 0.0, "user_0": 0.0}
 
 
-class SameUser(ScriptedUser):
-    """A customer with one seed, so that all views have the same one."""
+def test_20_all_views_give_the_same_transcript_database_and_reward(
+    env_id, domain, make_aec, make_parallel, customer
+):
+    class SameUser:
+        """A customer with one seed, so that all views have the same one."""
 
-    def __init__(self, view, seed):
-        super().__init__(view, 5)
+        sees_task = True
 
+        def __init__(self, task, seed):
+            self.player = customer(task, 5)
 
-def test_20_all_views_give_the_same_transcript_database_and_reward(env_id, domain, make_parallel):
+        def act(self, observation):
+            return self.player.act(observation)
+
     outcomes = []
     single = gymnasium.make(env_id, user=SameUser)
     for seed in range(4):
@@ -106,8 +108,8 @@ def test_20_all_views_give_the_same_transcript_database_and_reward(env_id, domai
         while not done:
             observation, reward, terminated, truncated, info = single.step(agent.act(observation))
             done = terminated or truncated
-        players = {"agent_0": agent, "user_0": SameUser(domain.view(task, "user"), 0)}
-        by_turns = aec.env(domain.name)
+        players = {"agent_0": agent, "user_0": SameUser(task, 0)}
+        by_turns = make_aec()
         rewards = play_aec(by_turns, players, seed=seed)
 
         parallel = make_parallel()
@@ -126,7 +128,7 @@ def test_20_all_views_give_the_same_transcript_database_and_reward(env_id, domai
     assert outcomes == [1.0] * 4
 
 
-def test_21_a_whole_episode_needs_no_network_and_no_key(env_id, domain, monkeypatch):
+def test_21_a_whole_episode_needs_no_network_and_no_key(env_id, domain, customer, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("an episode opened a socket")
 
@@ -136,7 +138,7 @@ def test_21_a_whole_episode_needs_no_network_and_no_key(env_id, domain, monkeypa
         monkeypatch.delenv(name, raising=False)
     env = gymnasium.make(env_id, role="user")
     observation, info = env.reset(seed=0)
-    user = ScriptedUser(domain.view(domain.task(info["task_id"]), "user"), 0)
+    user = customer(domain.task(info["task_id"]))
     done = False
     while not done:
         observation, reward, terminated, truncated, info = env.step(user.act(observation))
@@ -158,15 +160,14 @@ def planted(domain, tmp_path):
     return path
 
 
-def test_17_a_seat_never_sees_the_other_ones_scenario_or_the_task(env_id, domain, tmp_path, make_aec):
+def test_17_a_seat_never_sees_the_other_ones_scenario_or_the_task(
+    env_id, domain, tmp_path, make_aec, customer
+):
     path = planted(domain, tmp_path)
     env = make_aec(tasks=path)
     env.reset(seed=0)
     task = env.unwrapped.episode.task
-    players = {
-        "agent_0": OraclePlayer(task, 0),
-        "user_0": ScriptedUser(domain.view(task, "user"), 0),
-    }
+    players = {"agent_0": OraclePlayer(task, 0), "user_0": customer(task)}
     known = {"agent_0": set(), "user_0": {"SENTINEL-persona", "SENTINEL-instructions"}}
     for agent in env.agent_iter():
         for reader in env.agents:
@@ -176,11 +177,11 @@ def test_17_a_seat_never_sees_the_other_ones_scenario_or_the_task(env_id, domain
         env.step(None if terminated or truncated else players[agent].act(env.observe(agent)))
 
 
-def test_17_tool_calls_and_results_are_seen_by_their_caller_only(env_id, domain):
+def test_17_tool_calls_and_results_are_seen_by_their_caller_only(env_id, domain, customer):
     for tasks in domain.tasks.values():
         for task in tasks.values():
             episode = Episode(domain, task)
-            players = {"agent": OraclePlayer(task, 0), "user": ScriptedUser(domain.view(task, "user"), 0)}
+            players = {"agent": OraclePlayer(task, 0), "user": customer(task)}
             made = {"agent": [], "user": []}
             while (seat := episode.turn) is not None:
                 before = len(episode.transcript)

@@ -1,4 +1,4 @@
-"""Deliberately bad tasks, each caught by the check that is for it: DESIGN section 5, reports B055 to B058."""
+"""Deliberately bad tasks, each caught by the check that is for it: reports B055 to B058."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ def test_a_good_task_passes_every_check(task_id: str) -> None:
     checks = check_task(DOMAIN, DOMAIN.tasks["train"][task_id])
     assert [one for one in checks if not one.ok] == []
     assert [one.name for one in checks if one.kind == "reference"] == [
+        "knobs",
+        "calls",
         "replay",
         "conversation",
         "consistency",
@@ -43,7 +45,7 @@ def test_a_good_task_passes_every_check(task_id: str) -> None:
     assert {one.name for one in checks if one.kind == "attack"} == CORE_ATTACKS
     assert {one.name for one in checks if one.kind == "inverse"} == INVERSES
     for one in checks:
-        wanted = 0.0 if one.kind == "attack" else 1.0
+        wanted = None if one.name in ("knobs", "calls") else 0.0 if one.kind == "attack" else 1.0
         assert one.reward == (wanted if one.applicable else None)
     json.dumps([one.to_dict() for one in checks], allow_nan=False)
 
@@ -97,7 +99,7 @@ def test_a_user_that_does_the_work_unasked_lets_claims_succeed_and_is_caught() -
 
 
 def test_half_the_work_that_is_enough_is_caught() -> None:
-    played = task(reference=[CREDIT, CANCEL_O1], alternatives=[[CREDIT]], meta={"knobs": {"writes": 2}})
+    played = task(reference=[CREDIT, CANCEL_O1], alternatives=[[CREDIT]], meta={"knobs": {"siblings": 0}})
     found = failed(played)
     assert set(found) == {"half_done"}
     assert found["half_done"].reward == 1.0
@@ -128,9 +130,10 @@ def test_an_order_that_matters_but_is_not_declared_is_caught() -> None:
         {"name": "set_address", "arguments": {"account_id": "A1", "address": text}, "after": []}
         for text in "AB"
     ]
-    assert set(failed(task(reference=addresses))) == {"reordered"}
+    knobs = {"knobs": {"siblings": 0}}
+    assert set(failed(task(reference=addresses, meta=knobs))) == {"reordered"}
     declared = [addresses[0], {**addresses[1], "after": [0]}]
-    assert failed(task(reference=declared)) == {}
+    assert failed(task(reference=declared, meta=knobs)) == {}
 
 
 @tool(writes=True)
@@ -286,3 +289,28 @@ def test_b058_the_target_is_not_in_the_episodes_world_before_or_after_grading() 
         assert "SENTINEL" not in repr(rows)
         assert "SENTINEL" not in repr(it.observe("agent")) + repr(it.observe("user"))
         it.grade(audit=True)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "words"),
+    [
+        ({"writes": 2, "siblings": 2}, "writes says 2"),
+        ({"writes": 1.5, "siblings": 2}, "writes should be a whole number"),
+        ({"writes": "1", "siblings": 2}, "writes should be a whole number"),
+        ({"writes": 1, "siblings": True}, "siblings should be a whole number"),
+        ({"writes": 1, "sibling": 2}, "siblings is not declared"),
+        ({}, "siblings is not declared"),
+    ],
+)
+def test_a_task_cannot_excuse_itself_by_false_or_missing_knobs(knobs: dict[str, Any], words: str) -> None:
+    """The task cancels O1: one change, in an order named by its key."""
+    checks = check_task(DOMAIN, task(meta={"knobs": knobs}))
+    (found,) = [check for check in checks if check.name == "knobs"]
+    assert not found.ok
+    assert words in found.detail
+
+
+def test_true_knobs_pass_and_writes_may_be_left_to_be_counted() -> None:
+    for knobs in ({"writes": 1, "siblings": 2}, {"siblings": 2}):
+        checks = check_task(DOMAIN, task(meta={"knobs": knobs}))
+        assert [check.ok for check in checks if check.name == "knobs"] == [True]

@@ -1,4 +1,4 @@
-"""One path for every call of every seat: DESIGN section 4, reports B004, B009, B021; error codes by hand."""
+"""One path for every call of every seat: reports B004, B009, B021; error codes by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state machine of one conversation: every rule of DESIGN section 7, as one test each."""
+"""The state machine of one conversation: each rule of turns, stops and budgets as one test."""
 
 from __future__ import annotations
 
@@ -701,3 +701,13 @@ def test_the_transcript_has_both_sides_in_order() -> None:
         ("agent", "tool", "cancel_order"),
         ("agent", "agent", "done"),
     ]
+
+
+def test_text_held_over_many_calls_is_cut_like_any_other() -> None:
+    it = opened()
+    for _ in range(3):
+        it.act("agent", call("get_order", "x" * 90_000, order_id="O1"))
+    it.act("agent", say("y" * 90_000))
+    text = it.observe("user")["messages"][-1].content
+    assert 100_000 < len(text) < 100_100
+    assert "[cut at 100000" in text

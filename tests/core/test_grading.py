@@ -1,4 +1,4 @@
-"""Rewards of whole episodes: DESIGN section 6 and reports B001 to B010, each input as the report has it."""
+"""Rewards of whole episodes: reports B001 to B010 (docs/reports.md), each input as the report has it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from gym_enterprise import (
     Record,
     Task,
     TaskError,
+    UsageError,
     World,
     grading,
     regrade,
@@ -412,3 +413,11 @@ def test_a_task_changed_after_it_was_graded_is_graded_as_it_is_now() -> None:
     changed = first.model_copy(update={"reference": (action,)})
     assert reward(changed, ("cancel_order", {"order_id": "O1"})) == 0.0
     assert reward(changed, ("cancel_order", {"order_id": "O2"})) == 1.0
+
+
+def test_a_record_of_another_task_or_of_another_version_is_not_regraded() -> None:
+    record = run_episode(episode(), OraclePlayer, "scripted")
+    with pytest.raises(UsageError, match="'other'"):
+        regrade(DOMAIN, task("other"), record)
+    with pytest.raises(UsageError, match="changed"):
+        regrade(DOMAIN, task(seed=8), record)

@@ -1,4 +1,4 @@
-"""What importing loads, and which package may import which: DESIGN section 2."""
+"""What importing loads, and which package may import which: the arrows point down (docs/concepts.md)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import gym_enterprise
 
 ROOT = Path(__file__).parents[2]
 OURS = {"gym_enterprise", "kb", "simulators", "train"}
@@ -70,9 +72,19 @@ def test_the_leaves_import_at_load_time_only_what_their_package_may() -> None:
 
 
 def test_every_public_name_is_there() -> None:
-    import gym_enterprise
-
     for name in gym_enterprise.__all__:
-        assert name in vars(gym_enterprise) or name == "banking_v0", name
+        assert getattr(gym_enterprise, name) is not None
+        assert name in dir(gym_enterprise)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         gym_enterprise.nothing  # noqa: B018
+
+
+def test_type_checkers_and_programs_see_the_same_names() -> None:
+    stub = (ROOT / "gym_enterprise" / "__init__.pyi").read_text()
+    seen = {
+        alias.asname
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen | {"__version__"} == set(gym_enterprise.__all__)

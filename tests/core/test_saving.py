@@ -1,4 +1,4 @@
-"""Snapshots, forks, pickles, resets, and the same bytes everywhere: DESIGN sections 3 and 7."""
+"""Snapshots, forks, pickles, resets, and the same bytes everywhere (docs/concepts.md, "Determinism")."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from gym_enterprise import (
     SnapshotError,
     UsageError,
     World,
+    WorldError,
     WorldImage,
     load_domain,
     replay_reference,
@@ -257,3 +258,17 @@ def test_b032_the_process_wide_generators_are_not_touched() -> None:
     states = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]
     next_observations(middle())
     assert (random.getstate(), np.random.get_state()[1].tolist()) == states  # type: ignore[index]
+
+
+def test_closing_twice_is_fine_and_a_closed_episode_says_so() -> None:
+    it = Episode(SHOP, SHOP.tasks["train"]["cancel"])
+    it.close()
+    it.close()
+    for use in (it.reset, it.grade, it.snapshot):
+        with pytest.raises(WorldError, match="closed"):
+            use()
+
+
+def test_restore_takes_snapshots_only() -> None:
+    with pytest.raises(SnapshotError, match="int"):
+        Episode(SHOP, SHOP.tasks["train"]["cancel"]).restore(5)  # type: ignore[arg-type]

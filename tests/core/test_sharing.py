@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import json
+import pickle
 import random
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from gym_enterprise import Episode, load_domain, run_episode
 from tests.core.conversation import CANCEL, call, opened, play, say, stop
 from tests.shop import make_domain, task
+
+SHOP = load_domain("shop")
 
 THREADS, EPISODES = 8, 50
 
@@ -92,3 +99,31 @@ def test_resetting_keeps_nothing_of_earlier_episodes() -> None:
         it.reset()
     gc.collect()
     assert first() is None
+
+
+def test_what_a_player_is_handed_cannot_be_changed_for_others() -> None:
+    """B031: parameters of a tool, facts of a scenario and a task's own dicts are shared by all episodes."""
+    played = SHOP.tasks["train"]["confirm"]
+    view = played.view("user")
+    assert view.scenario is not None
+    assert view.scenario.script is not None
+    for change in (
+        lambda: view.tools[0].parameters["properties"].clear(),
+        lambda: view.tools[0].parameters["required"].append("x"),
+        lambda: view.scenario.script.facts.pop("code"),
+        lambda: played.reference[0].arguments.update(name="other"),
+        lambda: played.meta.knobs.setdefault("writes", 9),
+        lambda: played.state.insert.update(log=[]),
+    ):
+        with pytest.raises(TypeError, match="read-only"):
+            change()
+
+
+def test_a_read_only_schema_is_json_equal_to_plain_and_copied_by_to_dict() -> None:
+    spec = SHOP.tasks["train"]["confirm"].view("user").tools[0]
+    plain = json.loads(json.dumps(spec.parameters))
+    assert spec.parameters == plain
+    assert pickle.loads(pickle.dumps(spec)) == copy.deepcopy(spec) == spec
+    mine = spec.to_dict()
+    mine["function"]["parameters"]["properties"].clear()
+    assert spec.parameters == plain

@@ -1,10 +1,11 @@
-"""Task files and what is refused in them: DESIGN section 5, reports B004, B047, B055, B058."""
+"""Task files and what is refused in them (docs/writing-a-domain.md): reports B004, B047, B055, B058."""
 
 from __future__ import annotations
 
 import copy
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -544,3 +545,38 @@ def test_a_setting_of_a_domain_that_is_none_is_refused_when_it_is_built(setting:
 def test_domains_are_built_lazily_so_that_one_bad_split_spoils_no_other() -> None:
     domain: Domain = make_domain(tasks={"train": [task("good")], "test": [task("bad", domain="bank")]})
     assert list(domain.tasks["train"]) == ["good"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"reference": [{"name": "nope", "arguments": {}}]}, "reference.0"),
+        ({"documents": ["nope"]}, "documents"),
+        ({"user": {"tools": ["nope"]}}, "user.tools"),
+        ({"state": {"delete": {"orders": [{"key": {"order_id": "O9"}}]}}}, "state.delete"),
+    ],
+)
+def test_what_is_wrong_with_a_task_for_its_domain_names_file_and_line(
+    tmp_path: Path, change: dict[str, Any], words: str
+) -> None:
+    lines = [task("good").model_dump_json(), "", task("bad").model_copy(update={}).model_dump_json()]
+    lines[2] = json.dumps(json.loads(lines[2]) | change)
+    path = tmp_path / "train.jsonl"
+    path.write_text("\n".join(lines))
+    with pytest.raises(TaskError, match=re.escape(f"{path}:3: task 'bad'")) as caught:
+        make_domain(tasks={"train": path}).tasks["train"]
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [({"tools": [len]}, "@tool"), ({"tasks": []}, "by split")],
+)
+def test_a_domain_is_checked_when_it_is_built(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        make_domain(**changes)
+
+
+def test_an_entry_point_that_returns_no_domain_is_named() -> None:
+    with pytest.raises(UsageError, match="should return a Domain"):
+        load_domain("os:getcwd")

@@ -103,7 +103,7 @@ def test_the_schema_of_every_kind_of_argument_is_as_written_here() -> None:
         "additionalProperties": False,
         "properties": {
             "card_id": {"type": "string", "description": "The card, as listed by list_cards."},
-            "amount": {"type": "number", "multipleOf": 0.01, "description": "Dollars."},
+            "amount": {"type": "number", "format": "dollars", "description": "Dollars."},
             "day": {"type": "string", "format": "date", "description": "When."},
             "reason": {"type": "string", "enum": ["lost", "stolen"], "description": "Why."},
             "stars": {"type": "integer", "enum": [1, 2, 3], "description": "How many."},
@@ -111,7 +111,7 @@ def test_the_schema_of_every_kind_of_argument_is_as_written_here() -> None:
             "count": {"type": "integer", "default": 3, "description": "How often."},
             "express": {"type": "boolean", "default": False, "description": "Whether fast."},
             "rate": {"type": "number", "default": 0.5, "description": "A share."},
-            "fee": {"type": "number", "multipleOf": 0.01, "default": 12.5, "description": "A fee."},
+            "fee": {"type": "number", "format": "dollars", "default": 12.5, "description": "A fee."},
             "note": {
                 "anyOf": [{"type": "string"}, {"type": "null"}],
                 "default": None,
@@ -480,3 +480,21 @@ def test_a_tool_cannot_be_named_like_a_built_in() -> None:
 
     with pytest.raises(ToolDefinitionError, match="'use_tool' is named like a built-in"):
         Toolset("agent", [tool()(use_tool)])
+
+
+def test_a_tool_without_settings_needs_no_parentheses() -> None:
+    @tool
+    def wave(world: Any) -> str:
+        """Wave."""
+        return "waved"
+
+    assert (wave.name, wave.writes, wave.description) == ("wave", False, "Wave.")
+
+
+def test_an_async_tool_is_refused() -> None:
+    async def wave(world: Any) -> str:
+        """Wave."""
+        return "waved"
+
+    with pytest.raises(ToolDefinitionError, match="async"):
+        tool()(wave)

@@ -104,3 +104,19 @@ def test_b058_a_partners_failure_does_not_show_its_words():
     step = env.step(dict(TALK))
     assert step[3]
     assert "SENTINEL" not in repr(step)
+
+
+def test_a_pickle_in_the_middle_holds_no_task_even_when_tasks_come_from_a_file(tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    secret = task(
+        "secret", notes="SENTINEL-notes", documents=["refunds"], meta={"knobs": {"x": "SENTINEL-knob"}}
+    )
+    path.write_text(secret.model_dump_json())
+    env = SingleAgentEnv("shop", tasks=str(path), user=User(say("Hi")))
+    env.reset(seed=0)
+    env.step(call("get_order", order_id="O2"))
+    saved = pickle.dumps(env)
+    assert b"SENTINEL" not in saved
+    again = pickle.loads(saved)
+    assert again.episode.task.id == "secret"
+    assert again.episode.observe("agent") == env.episode.observe("agent")

@@ -67,7 +67,7 @@ def test_the_first_error_is_raised_and_the_next_step_is_clean():
     with pytest.raises(InvalidAction, match="not an action: 3"):
         envs.step([dict(TALK), 3, dict(TALK)])
     observations, *_ = envs.step([dict(TALK)] * 3)
-    assert observations["turn"].tolist() == [5, 3, 5]
+    assert observations["turn"].tolist() == [3, 3, 3]
     with pytest.raises(UsageError, match="3 environments take 3 actions, got 2"):
         envs.step([dict(TALK)] * 2)
     with pytest.raises(UnknownTask):
@@ -133,3 +133,14 @@ def test_single_calls_on_a_sub_environment_go_through():
     envs.reset(seed=0)
     assert envs.envs[0].step(call("get_order", order_id="O1"))[0]["turn"] == 2
     assert envs.envs[1].reset(seed=3)[0]["turn"] == 1
+
+
+@pytest.mark.parametrize("odd", [{"type": "nope"}, "hello", say(" "), [dict(STOP), dict(STOP)]])
+def test_one_action_that_is_none_moves_no_environment(odd):
+    envs = make_thread_vector_env(3, domain="shop", task_id="cancel", user=User(say("Hi")))
+    envs.reset(seed=0)
+    with pytest.raises(InvalidAction):
+        envs.step([dict(STOP), odd, dict(TALK)])
+    assert [env.unwrapped.episode.step for env in envs.envs] == [1, 1, 1]
+    _, _, terminated, _, _ = envs.step([dict(STOP), dict(TALK), dict(TALK)])
+    assert terminated.tolist() == [True, False, False]

@@ -10,14 +10,13 @@ from gym_enterprise.errors import WorldError
 from gym_enterprise.world import World, WorldImage
 from tests.world.random_worlds import everything, started
 
+# What an image can see in the text of a schema, it refuses (test_image.py); these hide the word.
 SCHEMA = """
 CREATE TABLE t (a TEXT PRIMARY KEY, b TEXT) STRICT;
-CREATE TABLE by_default (a TEXT PRIMARY KEY, b TEXT DEFAULT (datetime('now'))) STRICT;
-CREATE TABLE by_chance (a TEXT PRIMARY KEY, b INTEGER DEFAULT (random())) STRICT;
-CREATE TABLE checked (a TEXT PRIMARY KEY, b TEXT, CHECK (b <= date())) STRICT;
+CREATE TABLE checked (a TEXT PRIMARY KEY, b TEXT, CHECK (b <= date('n' || 'ow'))) STRICT;
 CREATE TABLE triggered (a TEXT PRIMARY KEY, b TEXT) STRICT;
-CREATE TRIGGER stamp AFTER INSERT ON triggered BEGIN UPDATE triggered SET b = strftime('%s'); END;
-CREATE VIEW today AS SELECT date('now') AS day;
+CREATE TRIGGER stamp AFTER INSERT ON triggered BEGIN UPDATE triggered SET b = time('n' || 'ow'); END;
+CREATE VIEW today AS SELECT date(x'6e6f77') AS day;
 """
 
 
@@ -56,8 +55,6 @@ def image() -> WorldImage:
         "SELECT datetime('2026-01-01', 'utc')",
         "SELECT * FROM today",
         "INSERT INTO t VALUES ('x', datetime('now'))",
-        "INSERT INTO by_default (a) VALUES ('x')",
-        "INSERT INTO by_chance (a) VALUES ('x')",
         "INSERT INTO checked VALUES ('x', '2026-01-01')",
         "INSERT INTO triggered (a) VALUES ('x')",
     ],

@@ -33,7 +33,7 @@ def world() -> World:
 
 
 def by_hand(prefix: str, text: str) -> str:
-    """DESIGN: prefix + 12 hex digits of SHA-256 over canonical JSON (sorted keys, no blanks, ASCII)."""
+    """The rule: prefix + 12 hex digits of SHA-256 over canonical JSON (sorted keys, no blanks, ASCII)."""
     return prefix + hashlib.sha256(text.encode("ascii")).hexdigest()[:12]
 
 

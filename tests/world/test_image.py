@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,12 +107,98 @@ REFUSED = [
         "foreign key",
     ),
     (
+        "reference to a table that is not there",
+        "CREATE TABLE t (a TEXT PRIMARY KEY, b TEXT REFERENCES members) STRICT",
+        "column t.b refers to the table 'members'",
+    ),
+    ("ATTACH", "ATTACH '/tmp/other.db' AS other", "ATTACH"),
+    ("DETACH", "DETACH main", "DETACH"),
+    ("VACUUM INTO", "VACUUM INTO '/tmp/other.db'", "VACUUM INTO"),
+    (
         "row without its parent",
         "PRAGMA foreign_keys = OFF; CREATE TABLE t (a TEXT PRIMARY KEY, b TEXT REFERENCES t) STRICT;"
         "INSERT INTO t VALUES ('x', 'y')",
         "'t' refers to a row of 't' that is not there",
     ),
 ]
+
+
+TABLE = "CREATE TABLE t (a TEXT PRIMARY KEY, b TEXT) STRICT;"
+TRIGGER = f"{TABLE}CREATE TRIGGER r AFTER INSERT ON t"
+
+CLOCK_OR_CHANCE = [
+    # where it stands; the schema with {} for the expression; how the error names the object
+    ("default", "CREATE TABLE t (a TEXT PRIMARY KEY, b ANY DEFAULT ({})) STRICT", "column t.b"),
+    ("check", "CREATE TABLE t (a TEXT PRIMARY KEY, b ANY CHECK (b <> {})) STRICT", "table 't'"),
+    ("table check", "CREATE TABLE t (a TEXT PRIMARY KEY, b ANY, CHECK (b IN ({}))) STRICT", "table 't'"),
+    ("trigger", f"{TRIGGER} BEGIN DELETE FROM t WHERE a = {{}}; END", "trigger 'r'"),
+    ("WHEN of a trigger", f"{TRIGGER} WHEN {{}} > 1 BEGIN DELETE FROM t; END", "trigger 'r'"),
+    ("view", f"{TABLE}CREATE VIEW v AS SELECT * FROM t JOIN t AS u ON {{}} = t.a", "view 'v'"),
+]
+GENERATED = [
+    ("generated", "CREATE TABLE t (a TEXT PRIMARY KEY, b ANY, c ANY AS ({})) STRICT", "table 't'"),
+    ("index", f"{TABLE}CREATE INDEX i ON t ({{}})", "index 'i'"),
+    ("part of an index", f"{TABLE}CREATE UNIQUE INDEX i ON t (b) WHERE b > {{}}", "index 'i'"),
+]
+DATES = [
+    "datetime('now')",
+    "DATE ( 'Now' , '+1 day')",
+    "time()",
+    "strftime('%Y')",
+    "strftime('%Y-%m', 'now')",
+    "julianday('subsec')",
+    "unixepoch(/* a comment */)",
+    "\"date\"('now')",
+    "[datetime]('now')",
+    "`time`('now')",
+    "timediff('2026-01-01', 'now')",
+    "coalesce(NULL, lower(date('now', 'start of year')))",
+    "date(coalesce(NULL, 'now'))",
+    "datetime('2026-01-01', 'localtime')",
+    "datetime('2026-01-01', '+1 day', 'utc')",
+]
+CHANCE = [
+    "random()",
+    "abs(RANDOM( ) % 10)",
+    "hex(randomblob(4))",
+    '"random"()',
+    "last_insert_rowid()",
+    "changes()",
+]
+
+
+@pytest.mark.parametrize(
+    ("schema", "named", "expression"),
+    [
+        pytest.param(schema, named, expression, id=f"{where}: {expression}")
+        for wheres, expressions in ((CLOCK_OR_CHANCE, DATES + CHANCE), (GENERATED, DATES))
+        for where, schema, named in wheres
+        for expression in expressions
+    ],
+)
+def test_clock_and_chance_are_refused_wherever_they_stand_and_the_object_is_named(
+    schema: str, named: str, expression: str
+) -> None:
+    with pytest.raises(SchemaError, match=named):
+        WorldImage.build(schema.format(expression))
+
+
+@pytest.mark.parametrize("schema", [row[1].format("random()") for row in GENERATED])
+def test_sqlite_itself_refuses_chance_in_generated_columns_and_indices(schema: str) -> None:
+    with pytest.raises(SchemaError, match="non-deterministic"):
+        WorldImage.build(schema)
+
+
+def test_a_default_is_computed_so_that_a_spelling_hides_nothing() -> None:
+    with pytest.raises(SchemaError, match=r"column t\.b has the default date\('n' \|\| 'ow'\): .*World\.now"):
+        WorldImage.build("CREATE TABLE t (a TEXT PRIMARY KEY, b TEXT DEFAULT (date('n' || 'ow'))) STRICT")
+
+
+@pytest.mark.parametrize("statement", ["ATTACH '{}' AS other", "VACUUM INTO '{}'"])
+def test_a_schema_makes_no_file(statement: str, tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="ATTACH"):
+        WorldImage.build(statement.format(tmp_path / "other.db"))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("schema", "reason"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
@@ -135,6 +222,15 @@ ACCEPTED = [
     "CREATE TABLE t (a REAL PRIMARY KEY, b ANY, c BLOB) STRICT, WITHOUT ROWID",
     "CREATE TABLE t (a INTEGER PRIMARY KEY, b ANY AS (a + 1) VIRTUAL) STRICT",
     "CREATE TABLE t (a TEXT PRIMARY KEY) STRICT; CREATE VIEW v AS SELECT 'current_date' AS a FROM t",
+    "CREATE TABLE t (a TEXT PRIMARY KEY, b TEXT DEFAULT 'now' CHECK (b IN ('now', 'later', 'utc'))) STRICT",
+    "CREATE TABLE t (a TEXT PRIMARY KEY, b TEXT DEFAULT 'random()' CHECK (b <> 'date(''now'')')) STRICT",
+    "CREATE TABLE t (a TEXT PRIMARY KEY, b TEXT CHECK (date(b) = b AND b <> 'now')) STRICT",
+    "CREATE TABLE t (a TEXT PRIMARY KEY, b ANY AS (strftime('%Y', a)), c ANY AS (time(a, 'subsec'))) STRICT",
+    "CREATE TABLE t (a TEXT PRIMARY KEY, b TEXT DEFAULT (date('2026-01-01', '+1 day'))) STRICT",
+    "CREATE TABLE date (a TEXT PRIMARY KEY, random TEXT, changes TEXT, UNIQUE (random)) STRICT;"
+    "CREATE INDEX time ON date (random); CREATE VIEW random (a) AS SELECT a FROM date;"
+    "CREATE TRIGGER r AFTER INSERT ON date BEGIN INSERT INTO date (a) VALUES ('x'); END",
+    "CREATE TABLE IF NOT EXISTS changes (a TEXT PRIMARY KEY, b TEXT REFERENCES CHANGES (a)) STRICT",
 ]
 
 
@@ -163,20 +259,26 @@ PETS = "CREATE TABLE pets (id TEXT PRIMARY KEY, name TEXT NOT NULL, tags TEXT) S
         ({"pets": [{"id": "p", "name": 2**64}]}, "row 0 of 'pets' is refused"),
         ({"pets": [{"id": "p", "name": ["Rex"]}]}, "row 0 of 'pets' is refused"),
         ({"pets": [{}]}, "row 0 of 'pets' is refused"),
+        ({"pets": [("p", "Rex")]}, "row 0 of 'pets' is a mapping by column, got a value of type tuple"),
+        (
+            {"pets": {"id": "p", "name": "Rex"}},
+            "the rows of 'pets' are a list of mappings, got a value of type dict",
+        ),
+        ({"pets": "Rex"}, "the rows of 'pets' are a list of mappings, got a value of type str"),
+        ({"pets": None}, "the rows of 'pets' are a list of mappings, got None"),
+        ([("pets", [])], "rows is a mapping by table, got a value of type list"),
     ],
 )
-def test_a_row_that_does_not_fit_is_refused_by_number(
-    rows: dict[str, list[dict[str, object]]], reason: str
-) -> None:
+def test_a_row_that_does_not_fit_is_refused_by_number(rows: Any, reason: str) -> None:
     with pytest.raises(SchemaError) as caught:
         WorldImage.build(PETS, rows)
     assert reason in str(caught.value)
 
 
-def test_a_default_that_takes_chance_is_refused_with_the_row_that_uses_it() -> None:
-    schema = "CREATE TABLE t (a TEXT PRIMARY KEY, b INT DEFAULT (random())) STRICT"
-    with pytest.raises(SchemaError, match=r"row 0 of 't'.*random"):
-        WorldImage.build(schema, {"t": [{"a": "x"}]})
+@pytest.mark.parametrize("schema", [None, PETS.encode(), Path("schema.sql"), [PETS]])
+def test_a_schema_that_is_no_text_is_refused(schema: Any) -> None:
+    with pytest.raises(SchemaError, match=r"the schema is SQL text, got .*read_text"):
+        WorldImage.build(schema)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +291,12 @@ def test_a_default_that_takes_chance_is_refused_with_the_row_that_uses_it() -> N
         ({"json_columns": ["pets.tag"]}, "json_columns names 'pets.tag'"),
         ({"json_columns": ["pets.id"]}, "pets.id is declared JSON"),
         ({"json_columns": ["pets.weight"]}, "pets.weight is declared JSON"),
-        ({"id_prefixes": {"pet": "p_"}}, "prefixes names 'pet'"),
+        (
+            {"id_prefixes": {"pet": "p_"}},
+            """id_prefixes names 'pet', which the schema does not have; write "table\"""",
+        ),
+        ({"id_prefixes": {"pets": 1}}, "id_prefixes['pets'] should be text, got a value of type int"),
+        ({"id_prefixes": ["pets"]}, "id_prefixes is a mapping by table, got a value of type list"),
     ],
 )
 def test_a_grading_rule_that_names_nothing_is_refused(rules: dict[str, list[str]], reason: str) -> None:

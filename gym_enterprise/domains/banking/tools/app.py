@@ -28,6 +28,10 @@ _OWN_CARD = (
     "SELECT cards.*, customer_id FROM cards JOIN accounts USING (account_id) "
     "WHERE card_id = ? AND customer_id = ?"
 )
+_WAITING_TWIN = (
+    "SELECT request_id FROM app_requests WHERE status = 'waiting' AND kind = ? AND card_id IS ? "
+    "AND from_account_id IS ? AND to_account_id IS ? AND amount_cents = ? LIMIT 1"
+)
 _LIMIT_KIND = {"purchases": "purchase_limit", "cash": "cash_limit"}
 _KIND_LIMIT = {kind: limit for limit, kind in _LIMIT_KIND.items()}
 _LARGEST_LIMIT = 2_500_000
@@ -75,8 +79,7 @@ def open_limit_request_3168(world: World, card_id: CardId, limit: CardLimit, amo
     current = card["purchase_limit_cents"] if limit == "purchases" else card["cash_limit_cents"]
     if not current < amount <= _LARGEST_LIMIT:
         raise ToolError("limit", f"{dollars(amount)} is not a higher limit that can be asked for.")
-    row = limit_request(world, card["customer_id"], card_id, limit, amount)
-    return {"request_id": world.insert("app_requests", **row), "status": "waiting"}
+    return _open(world, limit_request(world, card["customer_id"], card_id, limit, amount))
 
 
 @tool(writes=True, discoverable=True)
@@ -91,8 +94,8 @@ def open_transfer_request_8846(
         amount: Dollars.
     """
     account = check_transfer(world, from_account_id, to_account_id, amount, "enhanced")
-    row = transfer_request(world, account["customer_id"], from_account_id, to_account_id, amount)
-    return {"request_id": world.insert("app_requests", **row), "status": "waiting"}
+    customer_id = account["customer_id"]
+    return _open(world, transfer_request(world, customer_id, from_account_id, to_account_id, amount))
 
 
 @tool(writes=True)
@@ -129,6 +132,8 @@ def app_confirm_request(world: World, request_id: RequestId) -> dict[str, Any]:
     if request["kind"] == "transfer":
         move(world, request["from_account_id"], request["to_account_id"], request["amount_cents"])
     else:
+        card = _own_card(world, request["card_id"])
+        require_status(card, "active", "frozen", "pending_activation")  # a replaced card changes no more
         world.execute(SET_LIMIT[_KIND_LIMIT[request["kind"]]], request["amount_cents"], request["card_id"])
     world.execute("UPDATE app_requests SET status = 'confirmed' WHERE request_id = ?", request_id)
     return {"request_id": request_id, "status": "confirmed"}
@@ -171,6 +176,14 @@ def app_travel_notice_2290(
     ):
         raise ToolError("already_there", "The app already holds this notice.")
     return {"notice_id": world.insert("travel_notices", **row)} | row
+
+
+def _open(world: World, row: Row) -> dict[str, Any]:
+    """Insert a request, of which no twin may wait: cancelling either would leave one row under another id."""
+    contents = (row[name] for name in ("kind", "card_id", "from_account_id", "to_account_id", "amount_cents"))
+    if twin := world.one(_WAITING_TWIN, *contents):
+        raise ToolError("already_waiting", f"The same request, {twin['request_id']}, is already waiting.")
+    return {"request_id": world.insert("app_requests", **row), "status": "waiting"}
 
 
 def _own_card(world: World, card_id: str) -> Row:
