@@ -19,9 +19,9 @@ from gym_enterprise.errors import UsageError
 class ThreadVectorEnv(SyncVectorEnv[Any, Any]):
     """A `SyncVectorEnv` whose environments are stepped and reset at the same time, one thread each.
 
-    Results, spaces and options are those of `SyncVectorEnv`, by value, in all three autoreset modes. What is no
-    action is found before any environment is stepped. Where a step raises all the same, the first such
-    error is raised after all have been stepped.
+    Results, spaces and options are those of `SyncVectorEnv`, by value, in all three autoreset modes. What is
+    no action is found before any environment is stepped. Where a step raises all the same, the first error
+    is raised after all have been stepped.
 
     Args:
         env_fns: Makers of the environments.
