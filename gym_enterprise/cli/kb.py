@@ -48,7 +48,9 @@ def _call(domain: str, name: str, arguments: dict[str, object]) -> Any:
 
     tool = load_domain(domain).toolset("agent").get(name)
     if tool is None:
-        raise UsageError(f"domain {domain!r} has no documents")
+        raise UsageError(
+            f"domain {domain!r} has no tool {name}: it has no documents, or other ways to read them"
+        )
     try:
         return tool.function(None, **tool.validate(arguments))
     except ToolError as error:
