@@ -469,7 +469,7 @@ def _seat(seat: str) -> Seat:
 
 
 def _without_reasoning(text: str) -> str:
-    return strip_reasoning(text) if "think>" in text else text
+    return strip_reasoning(text) if "<think>" in text else text
 
 
 def _blank(text: str) -> bool:

@@ -22,6 +22,8 @@ from simulators.calls import (
 from simulators.player import Action
 
 STOP_TOKEN = "###STOP###"
+MAX_CHARS = 100_000
+"""Longest completion in characters; what is longer is read as one that was cut there."""
 
 _TAG = re.compile(r"</?think>|<tool_call>|<\|python_tag\|>|```(?:json)?[ \t]*\n")
 
@@ -83,8 +85,8 @@ def split_stop(text: str, tokens: Sequence[str] = (STOP_TOKEN,)) -> tuple[str, b
     stopped = False
     for token in sorted(tokens, key=len, reverse=True):
         while token in text:  # again: two halves of a token can close up around a removed one
-            before, _, after = text.partition(token)
-            text, stopped = f"{before.rstrip()} {after.lstrip()}".strip(), True
+            parts = (part.strip() for part in text.split(token))
+            text, stopped = " ".join(part for part in parts if part), True
     return text, stopped
 
 
@@ -103,6 +105,7 @@ def parse_turn(
         stop_tokens: Texts that end the conversation and are never shown; inside a call they are plain text.
         finish_reason: ``length`` means that the token limit cut the text: no call of it runs. If there is a
             call, even a complete one, the turn becomes one unreadable call; otherwise the text is a message.
+            A text of more than `MAX_CHARS` is cut there.
         tool_calls: The calls that the server returned beside the text, as it wrote them; read in any format,
             after those in the text.
 
@@ -115,8 +118,8 @@ def parse_turn(
     """
     if format not in READERS:
         raise ValueError(f"Unknown call format {format!r}: use one of {sorted(READERS)}.")
-    spoken = strip_reasoning(text)
-    cut = finish_reason == "length"
+    cut = finish_reason == "length" or len(text) > MAX_CHARS
+    spoken = strip_reasoning(text[:MAX_CHARS])
     begin = FIRST_CALL[format](spoken) if cut else None
     if cut and (begin is not None or tool_calls):
         begin = len(spoken) if begin is None else begin

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulators import parse_turn, role_flip, split_stop, strict_json, strip_reasoning
+from simulators.parsing import Format
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -89,7 +90,7 @@ def test_b017_apostrophes_in_valid_json_are_kept() -> None:
         '{"name": "get_order", "arguments": {"a": 1, "a": 1}}',
         '{"name": "get_order", "name": "cancel", "arguments": {}}',
         '{"name": "get_order", "arguments": {}} and more',
-        '{"name": "get_order", "arguments": ' + '{"a":' * 100_000,
+        '{"name": "get_order", "arguments": ' + '{"a":' * 15_000,
     ],
 )
 @pytest.mark.parametrize("format", ["hermes", "json"])
@@ -300,3 +301,23 @@ def test_b014_a_customer_that_speaks_as_the_agent_is_noticed(line: str) -> None:
 )
 def test_b014_an_ordinary_customer_line_is_not_accused(line: str) -> None:
     assert not role_flip(line)
+
+
+@pytest.mark.parametrize(
+    ("unit", "format"),
+    [
+        ("###STOP### a ", "hermes"),
+        ("<tool_call>{", "hermes"),
+        ("```json\n{", "json"),
+        ("<|python_tag|>{", "llama"),
+    ],
+)
+def test_an_endless_completion_is_read_as_one_that_was_cut(unit: str, format: Format) -> None:
+    """A megabyte of half calls took a quarter of a minute to read."""
+    turn = parse_turn(unit * 100_000, format)
+    assert turn.cut
+    assert len(turn.actions) == 1
+
+
+def test_many_stop_tokens_leave_one_blank_each() -> None:
+    assert split_stop("a ###STOP### ###STOP###b###STOP### c ###STOP###") == ("a b c", True)
