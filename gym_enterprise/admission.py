@@ -35,7 +35,8 @@ from gym_enterprise.episode import Episode
 from gym_enterprise.errors import TaskError
 from gym_enterprise.grading import Grade
 from gym_enterprise.harness.rollout import run_episode
-from gym_enterprise.messages import Observation
+from gym_enterprise.impostors import Claims, Silent
+from gym_enterprise.spelling import respell
 from gym_enterprise.tasks import Action, Task
 
 UNPLAYED = ("knobs", "calls")
@@ -217,8 +218,8 @@ class _Bench:
 
     def core_attacks(self) -> dict[str, Trial]:
         return {
-            "silent": lambda: self._talk(_Silent),
-            "claims": lambda: self._talk(_Claims),
+            "silent": lambda: self._talk(Silent),
+            "claims": lambda: self._talk(Claims),
             "half_done": self._half_done,
             "blanket": self._blanket,
         }
@@ -306,7 +307,7 @@ class _Bench:
     def _spellings(self) -> Grade | None:
         """Write every number another way: 33 as 33.0, 33.5 as 3.35e1."""
         plain = [json.dumps(action.arguments) for action in self._task.reference]
-        spelt = [_respelt(action.arguments) for action in self._task.reference]
+        spelt = [respell(action.arguments) for action in self._task.reference]
         if plain == spelt:
             return None
         dispatcher = self._fresh()
@@ -371,23 +372,6 @@ class _StepFailed(Exception):
     """Something that should work did not."""
 
 
-class _Silent:
-    """An agent that does nothing and ends the conversation."""
-
-    def __init__(self, view: Any, seed: int) -> None: ...
-
-    def act(self, observation: Observation) -> dict[str, Any]:
-        return {"type": "stop"}
-
-
-class _Claims(_Silent):
-    """An agent that says it has done everything, and does nothing."""
-
-    def act(self, observation: Observation) -> dict[str, Any]:
-        text = "I have done everything that you asked for. It is completed now. Is there anything else?"
-        return {"type": "message", "content": text}
-
-
 def _run(dispatcher: Dispatcher, action: Action) -> Outcome:
     return dispatcher.call(action.seat, action.name, action.arguments)
 
@@ -404,20 +388,3 @@ def _must_work(outcome: Outcome, action: Action) -> None:
 
 def _message(outcome: Outcome) -> str:
     return str(outcome.to_dict()["error"]["message"])
-
-
-def _respelt(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(k)}: {_respelt(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_respelt, value)) + "]"
-    if type(value) is int and abs(value) <= 2**53:  # beyond it a decimal spelling is refused, see lossless.py
-        return f"{value}.0"
-    if type(value) is float:
-        digits = repr(value)
-        whole, point, cents = digits.partition(".")
-        sign, whole = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
-        if "e" in digits or not point:
-            return digits
-        return f"{sign}{whole[0]}.{whole[1:]}{cents}e{len(whole) - 1}"
-    return json.dumps(value)

@@ -23,21 +23,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gym_enterprise import strict_json
-from gym_enterprise.actions import Parsed, cut, read_action, read_turn
+from gym_enterprise.actions import Parsed, read_action, read_turn
+from gym_enterprise.dialogue import Dialogue, Transcript
 from gym_enterprise.dispatch import Dispatcher, Outcome, schema_text
 from gym_enterprise.domain import Domain, TruncationReward
-from gym_enterprise.errors import InvalidAction, OutOfTurn, SnapshotError, UsageError
+from gym_enterprise.errors import OutOfTurn, SnapshotError, UsageError
 from gym_enterprise.grading import Grade, begin
-from gym_enterprise.messages import SEATS, Call, Message, Observation, Role, Seat
-from gym_enterprise.snapshot import Progress, Snapshot, Transcript
+from gym_enterprise.messages import SEATS, Message, Observation, Seat
+from gym_enterprise.snapshot import Snapshot
 from gym_enterprise.tasks import Task
 from gym_enterprise.world import World
-from simulators.parsing import split_stop, strip_reasoning
-from simulators.role_flip import role_flip
-
-_INVISIBLE = " \t\r\n\u200b\u200c\u200d\u2060\ufeff"
-"""Characters of which a message cannot consist alone, besides blanks."""
 
 
 class Episode:
@@ -91,9 +86,10 @@ class Episode:
             raise UsageError(f"truncation_reward should be 'state' or 'zero', got {self.truncation_reward!r}")
         begin(self.world, task)
         self.dispatcher = Dispatcher(self.domain.toolsets, task, self.world)
-        self._progress = Progress(
+        self._dialogue = Dialogue(
             {seat: (Message(0, "system", self.domain.view(task, seat).prompt),) for seat in SEATS},
-            turn=self.domain.first_speaker,
+            self.domain.stop_tokens,
+            self.domain.first_speaker,
         )
 
     # -- reading --------------------------------------------------------------------------------------
@@ -101,52 +97,52 @@ class Episode:
     @property
     def turn(self) -> Seat | None:
         """The seat to move; None when the episode is over."""
-        return self._progress.turn
+        return self._dialogue.turn
 
     @property
     def step(self) -> int:
         """Messages and calls of both seats so far."""
-        return self._progress.step
+        return self._dialogue.step
 
     @property
     def errors(self) -> int:
         """Failed calls of both seats so far."""
-        return self._progress.errors
+        return self._dialogue.errors
 
     @property
     def done(self) -> bool:
         """Whether the episode is over."""
-        return self._progress.terminated or self._progress.truncated
+        return self._dialogue.terminated or self._dialogue.truncated
 
     @property
     def terminated(self) -> bool:
         """Whether a player or a terminal tool ended it."""
-        return self._progress.terminated
+        return self._dialogue.terminated
 
     @property
     def truncated(self) -> bool:
         """Whether a budget or an infrastructure failure ended it."""
-        return self._progress.truncated
+        return self._dialogue.truncated
 
     @property
     def unscored(self) -> bool:
         """Whether the infrastructure failed, so that there is no reward."""
-        return self._progress.unscored
+        return self._dialogue.unscored
 
     @property
     def reason(self) -> str:
         """Why it ended; empty while it runs."""
-        return self._progress.reason
+        return self._dialogue.reason
 
     @property
     def faults(self) -> dict[str, int]:
         """Faults of the user simulator by kind, such as "role_flip"."""
-        return dict(self._progress.faults)
+        return dict(self._dialogue.faults)
 
     @property
     def transcript(self) -> Transcript:
         """All messages and calls of both seats in order, as (seat, message): for the harness, no player."""
-        return self._progress.transcript
+        return self._dialogue.transcript
 
     def observe(self, seat: Seat) -> Observation:
         """Return what a seat sees: its whole history. Pure, and valid at any time for either seat.
@@ -157,11 +153,10 @@ class Episode:
         Returns:
             `messages` (tuple of `Message`), `turn` (steps so far), `your_turn` (0 or 1).
         """
-        progress = self._progress
         return {
-            "messages": progress.histories[_seat(seat)],
-            "turn": progress.step,
-            "your_turn": int(progress.turn == seat),
+            "messages": self._dialogue.histories[_seat(seat)],
+            "turn": self.step,
+            "your_turn": int(self.turn == seat),
         }
 
     def grade(self, *, audit: bool = False) -> Grade:
@@ -190,7 +185,7 @@ class Episode:
         if parsed.type == "tool_call":
             self._call(seat, parsed)
         else:
-            self._speak(seat, parsed)
+            self._dialogue.say(seat, parsed)
         self._check_budgets()
 
     def check(self, seat: Seat, action: Any) -> None:
@@ -207,7 +202,7 @@ class Episode:
         self._need_turn(seat)
         for parsed in read_turn(action) if isinstance(action, list) else [read_action(action)]:
             if parsed.type != "tool_call":
-                self._said(seat, parsed)
+                self._dialogue.hear(seat, parsed)
 
     def act_all(self, seat: Seat, actions: list[Any]) -> None:
         """Take the actions of one model turn in order; calls after the end are answered "not executed".
@@ -224,13 +219,13 @@ class Episode:
         self._need_turn(seat)
         read_turn(actions)
         for action in actions:
-            if self._progress.turn == seat:
+            if self._dialogue.turn == seat:
                 self.act(seat, action)
                 continue
             parsed = read_action(action)
             if parsed.type == "tool_call":  # answered, but neither a step nor an error: it did not happen
                 message = "not executed: the turn was over before this call"
-                self._record_call(seat, parsed, Outcome.error("not_executed", message, counts=False))
+                self._dialogue.record(seat, parsed, Outcome.error("not_executed", message, counts=False))
 
     def reject(self, seat: Seat, why: str) -> None:
         """Answer something that is not an action with an error to read; it counts and the turn is kept.
@@ -240,8 +235,8 @@ class Episode:
             why: The message for the player.
         """
         self._need_turn(seat)
-        self._progress.step += 1
-        self._record_call(seat, Parsed("tool_call"), Outcome.error("invalid_action", why))
+        self._dialogue.step += 1
+        self._dialogue.record(seat, Parsed("tool_call"), Outcome.error("invalid_action", why))
         self._check_budgets()
 
     def exhaust(self, reason: str) -> None:
@@ -252,8 +247,7 @@ class Episode:
         """
         if self.done:
             raise OutOfTurn(f"the episode is over ({self.reason}): reset() starts a new one")
-        closing = self._progress.closing
-        self._end("user_stop" if closing else reason, truncated=not closing)
+        self._dialogue.exhaust(reason)
 
     def fail(self, reason: str) -> None:
         """End the episode because the infrastructure failed: truncated, and not scored.
@@ -263,7 +257,7 @@ class Episode:
         """
         if self.done:
             raise OutOfTurn(f"the episode is over ({self.reason}): reset() starts a new one")
-        self._end(reason, truncated=True, unscored=True)
+        self._dialogue.end(reason, truncated=True, unscored=True)
 
     # -- saving ---------------------------------------------------------------------------------------
 
@@ -290,10 +284,10 @@ class Episode:
             transcript: What was said, for a grader that reads it.
         """
         for seat, name, arguments in calls:
-            self._progress.errors += self.dispatcher.call(seat, name, arguments).counts
-        self._progress.transcript = tuple(transcript)
+            self._dialogue.errors += self.dispatcher.call(seat, name, arguments).counts
+        self._dialogue.transcript = tuple(transcript)
         if reason:
-            self._end(reason, truncated=truncated, unscored=unscored)
+            self._dialogue.end(reason, truncated=truncated, unscored=unscored)
 
     def close(self) -> None:
         """Give the database back; the episode cannot be used afterwards."""
@@ -301,9 +295,9 @@ class Episode:
 
     def snapshot(self) -> Snapshot:
         """Save this point."""
-        progress = self._progress.copy()
-        progress.past = self.dispatcher.past
-        return Snapshot(self.domain.image.digest, self.task.hash, self.world.changeset(), progress)
+        dialogue = self._dialogue.copy()
+        dialogue.past = self.dispatcher.past
+        return Snapshot(self.domain.image.digest, self.task.hash, self.world.changeset(), dialogue)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back, or forward, to a saved point of the same task.
@@ -324,8 +318,8 @@ class Episode:
         except SnapshotError:
             self._start(self.task)
             raise
-        self._progress = snapshot.progress.copy()
-        self.dispatcher.past = self._progress.past
+        self._dialogue = snapshot.dialogue.copy()
+        self.dispatcher.past = self._dialogue.past
 
     def fork(self, into: Episode | None = None) -> Episode:
         """Copy this point into another episode.
@@ -358,90 +352,32 @@ class Episode:
     # -- inside ---------------------------------------------------------------------------------------
 
     def _need_turn(self, seat: Seat) -> None:
-        turn = self._progress.turn
+        turn = self._dialogue.turn
         if turn is None:
             raise OutOfTurn(f"the episode is over ({self.reason}): reset() starts a new one")
         if turn != _seat(seat):
             raise OutOfTurn(f"it is the {turn}'s turn, not the {seat}'s")
 
-    def _speak(self, seat: Seat, action: Parsed) -> None:
-        progress = self._progress
-        own, text, stops = self._said(seat, action)
-        if _blank(text):
-            self._end("user_stop" if progress.closing else f"{seat}_stop")
-            return
-        text = cut(text) if progress.held[seat] else text
-        progress.held[seat] = ""
-        progress.step += 1
-        for reader in SEATS:
-            self._append(reader, seat, text if reader != seat or _blank(own) else own)
-        progress.transcript += ((seat, progress.histories[seat][-1]),)
-        if seat == "user" and role_flip(text):
-            progress.faults["role_flip"] = progress.faults.get("role_flip", 0) + 1
-        if seat == "agent" and (progress.closing or stops):
-            self._end("user_stop" if progress.closing else "agent_stop")
-            return
-        progress.closing = stops
-        progress.turn = "agent" if seat == "user" else "user"
-
-    def _said(self, seat: Seat, action: Parsed) -> tuple[str, str, bool]:
-        """Return a message in its speaker's history, as it is delivered, and whether it stops."""
-        own, _ = split_stop(_without_reasoning(action.content), self.domain.stop_tokens)
-        text = _joined(self._progress.held[seat], _without_reasoning(action.content))
-        text, stops = split_stop(text, self.domain.stop_tokens)
-        stops = stops or action.type == "stop"
-        if _blank(text) and not stops:
-            raise InvalidAction("the message is blank: say something, call a tool, or stop")
-        return own, text, stops
-
     def _call(self, seat: Seat, action: Parsed) -> None:
         outcome = self.dispatcher.call(seat, action.name, action.arguments)
-        self._progress.step += 1
-        self._record_call(seat, action, outcome)
+        self._dialogue.step += 1
+        self._dialogue.record(seat, action, outcome)
         if outcome.given:
-            self._append(
+            self._dialogue.show(
                 "user",
                 "system",
                 f"You were given the tool `{outcome.given.name}`.\n{schema_text(outcome.given)}",
             )
         if outcome.ends:
-            self._end("terminal_tool")
-
-    def _record_call(self, seat: Seat, action: Parsed, outcome: Outcome) -> None:
-        progress = self._progress
-        progress.calls += 1
-        progress.errors += outcome.counts
-        said = _without_reasoning(action.content)
-        # With its stop tokens: one that is said beside a call stops with this seat's next message.
-        progress.held[seat] = cut(_joined(progress.held[seat], said))
-        said, _ = split_stop(said, self.domain.stop_tokens)
-        name = action.name if isinstance(action.name, str) else ""
-        call = Call(action.id or f"call_{progress.calls}", name, strict_json.recorded(action.arguments))
-        entries: tuple[tuple[Role, str], ...] = ((seat, said), ("tool", outcome.text))
-        for role, text in entries:
-            self._append(seat, role, text, call)
-            progress.transcript += ((seat, progress.histories[seat][-1]),)
-
-    def _append(self, reader: Seat, role: Role, text: str, call: Call | None = None) -> None:
-        history = self._progress.histories[reader]
-        self._progress.histories[reader] = (*history, Message(len(history), role, text, call))
+            self._dialogue.end("terminal_tool")
 
     def _check_budgets(self) -> None:
-        progress = self._progress
-        if progress.turn is None:
-            return
         for spent, budget, reason in (
-            (progress.step, self.max_steps, "max_steps"),
-            (progress.errors, self.max_errors, "max_errors"),
+            (self.step, self.max_steps, "max_steps"),
+            (self.errors, self.max_errors, "max_errors"),
         ):
-            if spent >= budget:
-                self.exhaust(reason)
-                return
-
-    def _end(self, reason: str, *, truncated: bool = False, unscored: bool = False) -> None:
-        progress = self._progress
-        progress.turn, progress.reason, progress.unscored = None, reason, unscored
-        progress.terminated, progress.truncated = not truncated, truncated
+            if self.turn is not None and spent >= budget:
+                self._dialogue.exhaust(reason)
 
 
 def _rebuild(domain: Domain, task: Task | tuple[str, str], limits: tuple[Any, Any, Any]) -> Episode:
@@ -466,15 +402,3 @@ def _seat(seat: str) -> Seat:
     if seat not in SEATS:
         raise UsageError(f"there is no seat {seat!r}; seats: {', '.join(SEATS)}")
     return seat
-
-
-def _without_reasoning(text: str) -> str:
-    return strip_reasoning(text) if "<think>" in text else text
-
-
-def _blank(text: str) -> bool:
-    return not text.strip(_INVISIBLE).strip()
-
-
-def _joined(first: str, second: str) -> str:
-    return "\n\n".join(part for part in (first, second) if not _blank(part))

@@ -29,10 +29,8 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from gym_enterprise import strict_json
 from gym_enterprise.domain import Domain
 from gym_enterprise.envs.selection import Selection
-from gym_enterprise.envs.stage import RENDER_MODES, Stage
-from gym_enterprise.episode import Episode
+from gym_enterprise.envs.stage import RENDER_MODES, Stage, Staged
 from gym_enterprise.errors import UsageError
-from gym_enterprise.grading import Grade
 from gym_enterprise.messages import Seat
 from gym_enterprise.registration import register_pettingzoo
 from gym_enterprise.spaces import MANY, ActionSpace, observation_space
@@ -43,7 +41,7 @@ PLAYERS: dict[str, Seat] = {"agent_0": "agent", "user_0": "user"}
 _NAMES: dict[Seat, str] = {seat: name for name, seat in PLAYERS.items()}
 
 
-class raw_env(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc]
+class raw_env(Staged, AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc]
     """Both seats of a conversation, one after the other.
 
     An action that is not one raises `InvalidAction` and changes nothing; so there is no wrapper that checks
@@ -170,29 +168,7 @@ class raw_env(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc]
             "turn": episode.step,
         }
 
-    def render(self) -> Any:
-        """Return the conversation as text in mode "ansi"; print what is new of it in mode "human"."""
-        return self._stage.render()
-
-    def close(self) -> None:
-        """Give the database back; `reset` opens it again."""
-        self._stage.close()
-
     # -- beyond PettingZoo ----------------------------------------------------------------------------
-
-    @property
-    def episode(self) -> Episode:
-        """The episode under way, or over; the next reset reuses the object."""
-        return self._stage.running()
-
-    @property
-    def domain(self) -> Domain:
-        """The domain."""
-        return self._stage.domain
-
-    def grade(self) -> Grade:
-        """Grade the episode as it stands: reward, reason, diff; privileged."""
-        return self.episode.grade()
 
     def tools(self, agent: str) -> list[dict[str, Any]]:
         """Return the tools that an agent is told of, in OpenAI's function format; a fresh list."""

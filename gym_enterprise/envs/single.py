@@ -9,10 +9,8 @@ from gymnasium.error import ResetNeeded
 
 from gym_enterprise.domain import Domain
 from gym_enterprise.envs.selection import Selection
-from gym_enterprise.envs.stage import RENDER_MODES, Stage
-from gym_enterprise.episode import Episode
+from gym_enterprise.envs.stage import RENDER_MODES, Stage, Staged
 from gym_enterprise.errors import SimulatorError, UsageError
-from gym_enterprise.grading import Grade
 from gym_enterprise.messages import SEATS, Seat
 from gym_enterprise.seating import check_player, derive_seed, seat_player, take_turn
 from gym_enterprise.spaces import observation_space
@@ -21,7 +19,7 @@ from simulators import Player
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 
 
-class SingleAgentEnv(gymnasium.Env[dict[str, Any], Any]):
+class SingleAgentEnv(Staged, gymnasium.Env[dict[str, Any], Any]):
     """One seat of a two-player conversation; the other seat is played inside the environment.
 
     ==================  ===================================================================================
@@ -150,25 +148,7 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], Any]):
             reward = info["reward"]
         return self._observe(), reward, episode.terminated, episode.truncated, info
 
-    def render(self) -> Any:
-        """Return the conversation as text in mode "ansi"; print what is new of it in mode "human"."""
-        return self._stage.render()
-
-    def close(self) -> None:
-        """Give the database back; `reset` opens it again."""
-        self._stage.close()
-
     # -- beyond Gymnasium -----------------------------------------------------------------------------
-
-    @property
-    def episode(self) -> Episode:
-        """The episode under way, or over; the next reset reuses the object."""
-        return self._stage.running()
-
-    @property
-    def domain(self) -> Domain:
-        """The domain."""
-        return self._stage.domain
 
     @property
     def strict(self) -> bool:
@@ -178,10 +158,6 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], Any]):
     @strict.setter
     def strict(self, strict: bool) -> None:
         self._stage.strict = strict
-
-    def grade(self) -> Grade:
-        """Grade the episode as it stands: reward, reason, diff; privileged."""
-        return self.episode.grade()
 
     def check(self, action: Any) -> None:
         """Raise what `step` would raise for an action that is not one; it is not taken."""

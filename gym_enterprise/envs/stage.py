@@ -17,6 +17,7 @@ from gym_enterprise.envs.rendering import episode_text, new_lines, show, title_t
 from gym_enterprise.envs.selection import Selection, find_task, select_tasks
 from gym_enterprise.episode import Episode
 from gym_enterprise.errors import InvalidAction, UsageError
+from gym_enterprise.grading import Grade
 from gym_enterprise.messages import SEATS, Seat
 from gym_enterprise.registry import load_domain
 from gym_enterprise.spaces import ActionSpace, Mask
@@ -227,6 +228,34 @@ class Stage:
             self.episode = Episode(self.domain, self._find(task_id), max_steps=self._max_steps)
             self.episode.restore(snapshot)
             self._open_masks()
+
+
+class Staged:
+    """What an environment shows of its stage."""
+
+    _stage: Stage
+
+    def render(self) -> Any:
+        """Return the conversation as text in mode "ansi"; print what is new of it in mode "human"."""
+        return self._stage.render()
+
+    def close(self) -> None:
+        """Give the database back; `reset` opens it again."""
+        self._stage.close()
+
+    @property
+    def episode(self) -> Episode:
+        """The episode under way, or over; the next reset reuses the object."""
+        return self._stage.running()
+
+    @property
+    def domain(self) -> Domain:
+        """The domain."""
+        return self._stage.domain
+
+    def grade(self) -> Grade:
+        """Grade the episode as it stands: reward, reason, diff; privileged."""
+        return self.episode.grade()
 
 
 def _loaded(domain: str | Domain, arguments: dict[str, Any]) -> Domain:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from gym_enterprise.dialogue import Transcript
 from gym_enterprise.messages import Message, Seat
-from gym_enterprise.snapshot import Transcript
 from gym_enterprise.toolset import USE
 
 NOT_EXECUTED = "not_executed"

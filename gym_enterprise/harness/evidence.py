@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gym_enterprise.changes import ChangeSet
+from gym_enterprise.dialogue import Transcript
 from gym_enterprise.harness.activity import called, error_code
-from gym_enterprise.snapshot import Transcript
 from gym_enterprise.tasks import Task
 from gym_enterprise.toolset import Toolset
 

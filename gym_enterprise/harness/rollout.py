@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gym_enterprise.dialogue import Transcript
 from gym_enterprise.domain import Domain, TruncationReward
 from gym_enterprise.episode import Episode
 from gym_enterprise.errors import InfrastructureError, OutOfTurn, UsageError
 from gym_enterprise.grading import Grade
 from gym_enterprise.messages import Message, Seat
 from gym_enterprise.seating import derive_seed, seat_player, take_turn
-from gym_enterprise.snapshot import Transcript
 from gym_enterprise.tasks import Task
+from simulators import Player, Usage
 
 _log = logging.getLogger("gym_enterprise")
 
@@ -133,18 +134,55 @@ def run_episode(
     """
     if episode.done:
         raise OutOfTurn(f"the episode is over ({episode.reason}): reset() it before it is played again")
-    seeds = {seat: derive_seed(seed, episode.task.id, trial, seat) for seat in ("agent", "user")}
-    players = {
-        "agent": seat_player(agent, episode, "agent", seeds["agent"]),
-        "user": seat_player(user, episode, "user", seeds["user"]),
-    }
+    players = seat_players(episode, agent, user, seed=seed, trial=trial)
     failure = None
     while (seat := episode.turn) is not None:
         try:
             take_turn(episode, seat, players[seat])
         except InfrastructureError as error:
-            failure = str(error)
-            episode.fail("simulator_error" if seat == "user" else "agent_error")
+            failure = fail_turn(episode, seat, error)
+    return make_record(episode, players, seed=seed, trial=trial, audit=audit, failure=failure)
+
+
+def seat_players(episode: Episode, agent: Any, user: Any, *, seed: int, trial: int) -> dict[Seat, Player]:
+    """Return the players of both seats, each with its own seed of this trial."""
+    given: dict[Seat, Any] = {"agent": agent, "user": user}
+    return {
+        seat: seat_player(spec, episode, seat, derive_seed(seed, episode.task.id, trial, seat))
+        for seat, spec in given.items()
+    }
+
+
+def fail_turn(episode: Episode, seat: Seat, error: InfrastructureError) -> str:
+    """End an episode, unscored, whose player failed; return what to say of it."""
+    episode.fail("simulator_error" if seat == "user" else "agent_error")
+    return str(error)
+
+
+def make_record(
+    episode: Episode,
+    players: Mapping[Seat, Player],
+    *,
+    seed: int,
+    trial: int,
+    audit: bool = False,
+    failure: str | None = None,
+    timings: Mapping[str, float] | None = None,
+) -> Record:
+    """Grade an episode that is over, and return its record.
+
+    Args:
+        episode: The episode.
+        players: Who played it, for the tokens that their models used.
+        seed: Seed of the run.
+        trial: Number of the trial.
+        audit: Grade with both graders.
+        failure: What broke, when something did.
+        timings: Seconds by name.
+
+    Returns:
+        The record; unscored when the grader fails, which is logged.
+    """
     try:
         grade = episode.grade(audit=audit)
     except Exception as error:
@@ -165,7 +203,19 @@ def run_episode(
         truncation_reward=episode.truncation_reward,
         error=failure,
         task_hash=episode.task.hash,
+        usage=_usage(players),
+        timings=timings or {},
     )
+
+
+def _usage(players: Mapping[Seat, Player]) -> dict[str, dict[str, int]]:
+    """Return by seat what its player's model used; an instance that plays many episodes counts them all."""
+    used = {seat: getattr(player, "usage", None) for seat, player in players.items()}
+    return {
+        seat: {"tokens_in": usage.prompt_tokens, "tokens_out": usage.completion_tokens}
+        for seat, usage in used.items()
+        if isinstance(usage, Usage)
+    }
 
 
 def regrade(domain: Domain, task: Task, record: Record, *, audit: bool = True) -> Grade:

@@ -459,3 +459,20 @@ def test_every_amount_of_whole_cents_arrives_as_those_cents(cents: int) -> None:
 @given(st.integers(-(2**53), 2**53))
 def test_an_integer_and_its_float_are_one_value(value: int) -> None:
     assert taken("whole", float(value)) == taken("whole", value) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (33, "33.0"),
+        (33.5, "3.35e1"),
+        (-0.5, "-0.5e0"),
+        ([1, {"a": 12.25}], '[1.0, {"a": 1.225e1}]'),
+        ("7", '"7"'),
+    ],
+)
+def test_a_respelt_number_is_the_same_number(value: Any, text: str) -> None:
+    from gym_enterprise.spelling import respell
+
+    assert respell(value) == text
+    assert json.loads(text) == value

@@ -24,10 +24,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gym_enterprise.changes import ChangeSet
+from gym_enterprise.dialogue import Transcript
 from gym_enterprise.dispatch import MadeCall
 from gym_enterprise.grading import Grade, Grader
 from gym_enterprise.messages import Seat
-from gym_enterprise.snapshot import Transcript
 from gym_enterprise.tasks import Action, Task
 
 if TYPE_CHECKING:
