@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+import inspect
 import logging
 import re
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,7 @@ def seat_player(spec: Any, episode: Episode, seat: Seat, seed: int) -> Player:
         The player.
 
     Raises:
-        UsageError: The specification is none of these.
+        UsageError: The specification is none of these, or the player cannot play this task.
     """
     check_player(spec, seat)
     if isinstance(spec, str):
@@ -90,7 +91,16 @@ def seat_player(spec: Any, episode: Episode, seat: Seat, seed: int) -> Player:
     if not isinstance(spec, type) and hasattr(spec, "act"):
         return spec  # type: ignore[no-any-return]
     sees = episode.task if getattr(spec, "sees_task", False) else episode.domain.view(episode.task, seat)
-    return spec(sees, seed)  # type: ignore[no-any-return]
+    try:
+        inspect.signature(spec).bind(sees, seed)
+    except TypeError as error:
+        raise UsageError(f"the {seat} player {spec!r} should be made of (view, seed): {error}") from None
+    try:
+        return spec(sees, seed)  # type: ignore[no-any-return]
+    except ValueError as error:  # such as a scripted customer without a script
+        raise UsageError(
+            f"task {episode.task.id!r} cannot be played by the {seat} {spec!r}: {error}"
+        ) from error
 
 
 def take_turn(episode: Episode, seat: Seat, player: Player) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import gymnasium
 from gymnasium.spaces import Dict
@@ -17,6 +17,7 @@ from gym_enterprise.spaces import MessageSpace, NonNumericSpace
 from simulators.parsing import parse_turn
 
 Chat = list[dict[str, Any]]
+TextFormat = Literal["hermes", "json", "llama"]
 
 
 class TextAction(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -34,7 +35,8 @@ class TextAction(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     Args:
         env: A `SingleAgentEnv`, wrapped or not.
-        format: How the model writes calls: "hermes" (`<tool_call>` blocks) or "json" (an object, or fenced).
+        format: How the model writes calls: "hermes" (`<tool_call>` blocks), "json" (an object, or fenced) or
+            "llama" (JSON after a python tag).
 
     Raises:
         UsageError: The environment is another one, or there is no such format.
@@ -45,11 +47,11 @@ class TextAction(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         ... # doctest: +SKIP
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any], format: Literal["hermes", "json"] = "hermes") -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], format: TextFormat = "hermes") -> None:
         RecordConstructorArgs.__init__(self, format=format)
         gymnasium.Wrapper.__init__(self, env)
-        if format not in ("hermes", "json"):
-            raise UsageError(f"format should be 'hermes' or 'json', got {format!r}")
+        if format not in get_args(TextFormat):
+            raise UsageError(f"format should be one of {', '.join(get_args(TextFormat))}; got {format!r}")
         self.format = format
         self.action_space = MessageSpace()
         _single(env).strict = False

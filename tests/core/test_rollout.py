@@ -327,3 +327,17 @@ def test_an_episode_that_is_over_is_not_played_again_for_its_old_reward() -> Non
         run_episode(it, "oracle", "scripted", seed=9)
     it.reset()
     assert run_episode(it, "oracle", "scripted", seed=9).reward == 1.0
+
+
+def test_a_player_class_that_takes_no_view_and_seed_is_a_clear_error() -> None:
+    class Bare:
+        def act(self, observation: Any) -> dict[str, Any]:
+            return stop()
+
+    with pytest.raises(UsageError, match=r"\(view, seed\)"):
+        run_episode(episode(), Bare, "scripted")
+
+
+def test_a_scripted_user_without_a_script_is_a_clear_error_that_names_the_task() -> None:
+    with pytest.raises(UsageError, match=r"'t'.*script"):
+        run_episode(episode(task(user={})), "oracle", "scripted")

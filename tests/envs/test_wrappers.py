@@ -90,7 +90,7 @@ def test_json_calls_are_read_on_request():
 
 
 def test_wrappers_check_what_they_are_given():
-    with pytest.raises(UsageError, match="format should be 'hermes' or 'json', got 'xml'"):
+    with pytest.raises(UsageError, match="format should be one of hermes, json, llama; got 'xml'"):
         TextAction(SingleAgentEnv("shop"), format="xml")
     for wrapper in (TextAction, ChatFormat):
         with pytest.raises(UsageError, match="for SingleAgentEnv, got CartPoleEnv"):
@@ -212,3 +212,10 @@ def test_text_and_chat_play_a_whole_episode():
     env.reset(seed=0)
     env.step(CANCEL)
     assert env.step("Order O1 is cancelled.")[1:3] == (1.0, True)
+
+
+def test_a_model_may_write_calls_as_llama_does():
+    env = TextAction(SingleAgentEnv("shop", user=User(say("Hi"), say("Thanks")), task_id="cancel"), "llama")
+    env.reset(seed=0)
+    env.step('<|python_tag|>{"name": "cancel_order", "parameters": {"order_id": "O1"}}')
+    assert env.unwrapped.grade().reward == 1.0
