@@ -54,6 +54,15 @@ def test_a_debit_card_order_charges_its_fees_and_issues_a_pending_card(desk: Des
     }
 
 
+def test_fees_are_added_one_by_one(desk: Desk) -> None:
+    fees = {"delivery_fee": 0.1, "design_fee": 0.2, "excess_replacement_fee": 0.3}
+    order = desk.added("order_debit_card_5739", "debit_card_orders", **fees)
+    assert order["total_fee"] == 0.6000000000000001
+    fee = desk.record("bank_account_transaction_history", "btxn_dcfee_064fd575")
+    assert fee["amount"] == -0.6000000000000001
+    assert fee["description"].endswith(" - Delivery $0.1, Design $0.2, Excess Replacement $0")
+
+
 def test_a_free_order_leaves_account_and_transactions_alone(desk: Desk) -> None:
     before = desk.state()
     free = {"delivery_fee": 0, "design_fee": 0, "excess_replacement_fee": "none"}

@@ -116,6 +116,14 @@ def test_paying_a_card_writes_both_balances_in_their_own_formats(desk: Desk) -> 
     assert desk.record("credit_card_accounts", "cc1")["current_balance"] == "$0.50"
 
 
+def test_a_card_is_paid_from_the_class_checking_as_it_is_written(desk: Desk) -> None:
+    desk.set("accounts", "chk1", **{"class": "Checking"})
+    name = "pay_credit_card_from_checking_9182"
+    assert desk.code(name, **GOOD[name]) == "wrong_class"
+    credit = "apply_checking_account_credit_5829"  # which goes by the class in lower case
+    assert desk.changed(credit, "accounts", "chk1") == {"current_holdings": "$514.00"}
+
+
 def test_a_limit_request_stores_whole_dollars(desk: Desk) -> None:
     added = desk.added("submit_credit_limit_increase_request_7392", "credit_limit_increase_requests")
     assert added == {
@@ -208,6 +216,13 @@ def test_an_account_opened_by_the_tool_has_fields_of_its_own(desk: Desk) -> None
 def test_who_can_open_what(desk: Desk, user: str, kind: str, opens: bool) -> None:
     outcome = desk.call("open_bank_account_4821", user_id=user, account_type=kind, account_class="X")
     assert outcome["ok"] == opens
+
+
+def test_business_checking_asks_for_a_live_checking_account_of_any_age(desk: Desk) -> None:
+    desk.set("accounts", "chk3", date_opened="12/01/2025")  # after the clock
+    new = {"user_id": "u3", "account_class": "X"}
+    desk.do("open_bank_account_4821", account_type="business_checking", **new)
+    assert desk.code("open_bank_account_4821", account_type="savings", **new) == "not_eligible"
 
 
 def test_an_account_closes_at_exactly_its_early_closure_fee(desk: Desk) -> None:

@@ -61,7 +61,7 @@ def _eligible(world: World, account_type: str, accounts: Collection[records.Reco
         return any(
             row.get("account_type", row.get("class")) in kinds
             and row.get("status") in check.LIVE
-            and (check.age_in_days(world, row.get("date_opened")) or 0) >= days
+            and (not days or (check.age_in_days(world, row.get("date_opened")) or 0) >= days)
             for row in accounts
         )
 

@@ -109,7 +109,7 @@ def pay_credit_card_from_checking_9182(
     paid = check.positive("amount", check.as_float("amount", amount))
     checking = check.existing(world, "accounts", checking_account_id)
     check.owned(checking, user_id)
-    check.class_is(checking, "checking")
+    check.require(checking.get("class") == "checking", "wrong_class", "This is no checking account.")
     held = check.balance(checking) - paid
     check.require(held >= 0, "insufficient_funds", "The checking account holds less than that.")
     card = check.existing(world, "credit_card_accounts", credit_card_account_id)

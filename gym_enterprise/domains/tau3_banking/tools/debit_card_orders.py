@@ -37,12 +37,11 @@ def order_debit_card_5739(
 ) -> str:
     """Order a debit card for a checking account; the fees are taken from the account."""
     arguments = records.arguments_of(locals())
-    fees = {
-        "delivery_fee": check.as_float("delivery_fee", delivery_fee),
-        "design_fee": check.as_float("design_fee", design_fee),
-        "excess_replacement_fee": _float_or_zero(excess_replacement_fee),
-    }
-    total = check.as_float("total fee", sum(fees.values()))
+    delivery = check.as_float("delivery_fee", delivery_fee)
+    design = check.as_float("design_fee", design_fee)
+    excess = _float_or_zero(excess_replacement_fee)
+    total = check.as_float("total fee", delivery + design + excess)  # sum() rounds otherwise from 3.12 on
+    fees = {"delivery_fee": delivery, "design_fee": design, "excess_replacement_fee": excess}
     account = check.existing(world, "accounts", account_id)
     held = _require_orderable(world, account_id, account, user_id)
     check.require(total <= held, "insufficient_funds", "The account holds less than the fees.")
