@@ -47,6 +47,13 @@ def test_branches_differ_by_the_last_step_only() -> None:
     assert "stops before it: reward 0.0" in output
 
 
+def test_an_evaluation_tells_an_agent_that_only_talks_from_the_oracle() -> None:
+    output = run("evaluate_a_model.py")
+    assert "talks: pass@1 0.0%" in output
+    assert "oracle: pass@1 100.0%" in output
+    assert "graded again: 0 differ" in output
+
+
 def test_every_example_is_tested() -> None:
     tested = Path(__file__).read_text()
     assert all(f'"{path.name}"' in tested for path in EXAMPLES.glob("*.py"))

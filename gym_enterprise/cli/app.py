@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from gym_enterprise.cli import demo, kb, tasks
+from gym_enterprise.cli import demo, evaluate, kb, runs, tasks
 
 
 def make_app() -> typer.Typer:
@@ -18,6 +18,9 @@ def make_app() -> typer.Typer:
     )
     app.callback()(version)
     app.command(name="demo")(demo.demo)
+    app.command(name="eval")(evaluate.evaluate)
+    app.command(name="compare")(runs.compare)
+    app.command(name="regrade")(runs.regrade)
     app.add_typer(tasks.app, name="tasks")
     app.add_typer(kb.app, name="kb")
     return app
