@@ -92,15 +92,21 @@ def seat_player(spec: Any, episode: Episode, seat: Seat, seed: int) -> Player:
         return spec  # type: ignore[no-any-return]
     sees = episode.task if getattr(spec, "sees_task", False) else episode.domain.view(episode.task, seat)
     try:
-        inspect.signature(spec).bind(sees, seed)
-    except TypeError as error:
-        raise UsageError(f"the {seat} player {spec!r} should be made of (view, seed): {error}") from None
-    try:
         return spec(sees, seed)  # type: ignore[no-any-return]
+    except TypeError:
+        _check_signature(spec, seat, sees, seed)
+        raise
     except ValueError as error:  # such as a scripted customer without a script
         raise UsageError(
             f"task {episode.task.id!r} cannot be played by the {seat} {spec!r}: {error}"
         ) from error
+
+
+def _check_signature(spec: Any, seat: Seat, *arguments: Any) -> None:
+    try:
+        inspect.signature(spec).bind(*arguments)
+    except TypeError as error:
+        raise UsageError(f"the {seat} player {spec!r} should be made of (view, seed): {error}") from None
 
 
 def take_turn(episode: Episode, seat: Seat, player: Player) -> None:

@@ -51,7 +51,7 @@ def recorded(value: Any) -> str:
         "{\"amount\": NaN}"
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = _PLAIN.encode(value)
         text.encode()
     except ValueError:
         return json.dumps(json.dumps(value))
@@ -118,4 +118,5 @@ _MAX_BITS = (10**MAX_DIGITS).bit_length()
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique, parse_int=_integer, parse_float=_finite, parse_constant=_no_constant
 )
+_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)

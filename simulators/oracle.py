@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -155,11 +156,9 @@ def _instruction(action: Any) -> str:
 def _needed_facts(facts: Any, actions: list[Any]) -> dict[str, str]:
     """Return the facts whose value is an argument, or part of one, of the agent's actions."""
     leaves = [leaf for action in actions if action.seat == "agent" for leaf in _leaves(action.arguments)]
-    return {
-        key: fact.value
-        for key, fact in facts.items()
-        if fact.value.strip() and any(_holds(leaf, fact.value) for leaf in leaves)
-    }
+    texts = dict.fromkeys(leaf.lower() for leaf in leaves if isinstance(leaf, str))
+    numbers = {Decimal(str(leaf)) for leaf in leaves if type(leaf) in (int, float)}
+    return {key: fact.value for key, fact in facts.items() if _held(fact.value, texts, numbers)}
 
 
 def _leaves(value: Any) -> list[Any]:
@@ -170,12 +169,14 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
-def _holds(leaf: Any, value: str) -> bool:
-    if isinstance(leaf, str):
-        return leaf.lower() == value.lower() or (len(value) > 2 and value.lower() in leaf.lower())
-    if isinstance(leaf, bool) or not isinstance(leaf, int | float):
+def _held(value: str, texts: Collection[str], numbers: Collection[Decimal]) -> bool:
+    """Say whether a fact is one of the texts or numbers, or part of a text."""
+    plain = value.lower()
+    if not plain.strip():
         return False
+    if plain in texts or (len(plain) > 2 and any(plain in text for text in texts)):
+        return True
     try:
-        return Decimal(value.strip().removeprefix("$").replace(",", "")) == Decimal(str(leaf))
+        return Decimal(value.strip().removeprefix("$").replace(",", "")) in numbers
     except InvalidOperation:
         return False
