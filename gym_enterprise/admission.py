@@ -33,7 +33,7 @@ from gym_enterprise.dispatch import Dispatcher, Outcome
 from gym_enterprise.domain import Domain
 from gym_enterprise.episode import Episode
 from gym_enterprise.errors import TaskError
-from gym_enterprise.grading import Grade
+from gym_enterprise.grading import Grade, Grader
 from gym_enterprise.harness.rollout import run_episode
 from gym_enterprise.impostors import Claims, Silent
 from gym_enterprise.spelling import respell
@@ -166,10 +166,15 @@ class _Bench:
             faults.append(
                 f"writes says {knobs['writes']}, but {changing} actions of the reference change the state"
             )
-        if "siblings" not in knobs and any(self._keys(self._task.reference[i]) for i in self._effective):
+        if knobs.get("graded_state", True) is not True and type(self._domain.grader) is Grader:
+            faults.append("graded_state is declared, but this domain's grader rewards the state alone")
+        keyed = any(self._keys(self._task.reference[index]) for index in self._effective)
+        if "siblings" not in knobs and keyed:
             faults.append(
                 "siblings is not declared: say how many other rows the writes could hit, 0 for none"
             )
+        elif knobs.get("siblings") == 0 and keyed and self._overdo():
+            faults.append("siblings says 0, but a write of the reference works on other rows: count them")
         return Check(self._task.id, "reference", "knobs", True, None, not faults, "; ".join(faults))
 
     def check_calls(self) -> Check:
@@ -229,7 +234,8 @@ class _Bench:
         return run_episode(episode, player, self._user, audit=True).grade
 
     def _half_done(self) -> Grade | None:
-        if not self._by_state or self._task.meta.knobs.get("writes", len(self._effective)) < 2:
+        writes = self._task.meta.knobs.get("writes", len(self._effective))
+        if not self._by_state or type(writes) is not int or writes < 2 or not self._effective:
             return None
         last = self._effective[-1]
         return self.play([a for index, a in enumerate(self._task.reference) if index != last])
@@ -238,18 +244,24 @@ class _Bench:
         """Do each write to every row that it could be done to."""
         if not self._task.meta.knobs.get("siblings", 0):
             return None
-        dispatcher = self._fresh()
-        worked = 0
-        for index, action in enumerate(self._task.reference):
-            if _run(dispatcher, action).ends:
-                break
-            if index in self._effective:
-                worked += sum(_run(dispatcher, sibling).ok for sibling in self._siblings(action))
-        if not worked:
+        if not self._overdo():
             raise _StepFailed(
                 "no write of the reference works on another row: declare the knob `siblings` as 0"
             )
         return self._episode.grade(audit=True)
+
+    def _overdo(self) -> bool:
+        """Play the reference, each write done to every other row too; say whether that changed anything."""
+        dispatcher = self._fresh()
+        changed = False
+        for index, action in enumerate(self._task.reference):
+            if _run(dispatcher, action).ends:
+                break
+            before = self._episode.world.changes()
+            for sibling in self._siblings(action) if index in self._effective else ():
+                _run(dispatcher, sibling)
+            changed |= self._episode.world.changes() != before
+        return changed
 
     def _keys(self, action: Action) -> Mapping[str, str]:
         tool = self._domain.toolsets[action.seat].get(action.name)

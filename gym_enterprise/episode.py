@@ -353,6 +353,8 @@ class Episode:
 
     def _need_turn(self, seat: Seat) -> None:
         turn = self._dialogue.turn
+        if self.world.closed:
+            raise OutOfTurn("the episode is closed: open another, Episode(domain, task)")
         if turn is None:
             raise OutOfTurn(f"the episode is over ({self.reason}): reset() starts a new one")
         if turn != _seat(seat):

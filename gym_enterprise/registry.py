@@ -15,7 +15,7 @@ _ENTRY_POINTS = {
     "banking": "gym_enterprise.domains.banking:make_domain",
     "tau3_banking": "gym_enterprise.domains.tau3_banking:make_domain",
 }
-_loaded: dict[tuple[str, str], Domain] = {}
+_loaded: dict[tuple[str, str, Any], Domain] = {}
 _lock = threading.RLock()
 
 
@@ -58,12 +58,14 @@ def load_domain(name: str, **arguments: Any) -> Domain:
     Example:
         >>> load_domain("banking").tasks["train"]["..."]  # doctest: +SKIP
     """
-    key = (name, repr(sorted(arguments.items())))
     with _lock:
+        module, _, function = _entry_point(name).partition(":")
+        make = _imported(name, module, function)
+        _check_arguments(name, make, arguments)
+        # A function whose domain depends on more than its arguments says so by `cache_key(**arguments)`.
+        depends = getattr(make, "cache_key", lambda **_: None)(**arguments)
+        key = (name, repr(sorted(arguments.items())), depends)
         if key not in _loaded:
-            module, _, function = _entry_point(name).partition(":")
-            make = _imported(name, module, function)
-            _check_arguments(name, make, arguments)
             domain = make(**arguments)
             if not isinstance(domain, Domain):
                 raise UsageError(f"the entry point of {name!r} should return a Domain, got {domain!r:.80}")

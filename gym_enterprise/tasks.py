@@ -227,6 +227,12 @@ class Task(Model):
     def __getstate__(self) -> dict[Any, Any]:
         return super().__getstate__() | {"__pydantic_private__": {"_domain": None, "_source": self._source}}
 
+    def __eq__(self, other: object) -> bool:
+        return self.hash == other.hash if isinstance(other, Task) else NotImplemented
+
+    def __hash__(self) -> int:
+        return int(self.hash[:15], 16)
+
     def predecessors(self, index: int) -> tuple[int, ...]:
         """Return the indices of the reference actions that action `index` must follow directly."""
         after = self.reference[index].after
@@ -278,8 +284,9 @@ class TaskSet(Mapping[str, Task]):
         self._tasks: dict[str, Task] = {}
         for task in tasks:
             if task.id in self._tasks:
+                source = task._source or name
                 raise TaskError(
-                    "the id is used twice; ids are unique", task_id=task.id, field="id", source=name
+                    "the id is used twice; ids are unique", task_id=task.id, field="id", source=source
                 )
             self._tasks[task.id] = task
 

@@ -68,6 +68,11 @@ class World:
         self._db.authorizer = self._authorize
 
     @property
+    def closed(self) -> bool:
+        """Whether the database was given back."""
+        return self._closed
+
+    @property
     def today(self) -> str:
         """The date of `now`, "YYYY-MM-DD"."""
         return self.now[:10]

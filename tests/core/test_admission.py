@@ -99,7 +99,7 @@ def test_a_user_that_does_the_work_unasked_lets_claims_succeed_and_is_caught() -
 
 
 def test_half_the_work_that_is_enough_is_caught() -> None:
-    played = task(reference=[CREDIT, CANCEL_O1], alternatives=[[CREDIT]], meta={"knobs": {"siblings": 0}})
+    played = task(reference=[CREDIT, CANCEL_O1], alternatives=[[CREDIT]], meta={"knobs": {"siblings": 3}})
     found = failed(played)
     assert set(found) == {"half_done"}
     assert found["half_done"].reward == 1.0
@@ -130,7 +130,7 @@ def test_an_order_that_matters_but_is_not_declared_is_caught() -> None:
         {"name": "set_address", "arguments": {"account_id": "A1", "address": text}, "after": []}
         for text in "AB"
     ]
-    knobs = {"knobs": {"siblings": 0}}
+    knobs = {"knobs": {"siblings": 1}}
     assert set(failed(task(reference=addresses, meta=knobs))) == {"reordered"}
     declared = [addresses[0], {**addresses[1], "after": [0]}]
     assert failed(task(reference=declared, meta=knobs)) == {}
@@ -314,3 +314,14 @@ def test_true_knobs_pass_and_writes_may_be_left_to_be_counted() -> None:
     for knobs in ({"writes": 1, "siblings": 2}, {"siblings": 2}):
         checks = check_task(DOMAIN, task(meta={"knobs": knobs}))
         assert [check.ok for check in checks if check.name == "knobs"] == [True]
+
+
+def test_siblings_declared_as_none_are_looked_for_all_the_same() -> None:
+    """The task cancels O1, and O2 and O3 can be cancelled as well."""
+    found = failed(task(meta={"knobs": {"siblings": 0}}))
+    assert set(found) == {"knobs"}
+    assert "siblings says 0" in found["knobs"].detail
+
+
+def test_only_a_grader_that_rewards_calls_may_say_that_the_state_is_not_graded() -> None:
+    assert "knobs" in failed(task(meta={"knobs": {"siblings": 2, "graded_state": False}}))

@@ -19,6 +19,7 @@ import pytest
 
 from gym_enterprise import (
     Episode,
+    OutOfTurn,
     SnapshotError,
     UsageError,
     World,
@@ -272,3 +273,10 @@ def test_closing_twice_is_fine_and_a_closed_episode_says_so() -> None:
 def test_restore_takes_snapshots_only() -> None:
     with pytest.raises(SnapshotError, match="int"):
         Episode(SHOP, SHOP.tasks["train"]["cancel"]).restore(5)  # type: ignore[arg-type]
+
+
+def test_a_closed_episode_takes_no_action() -> None:
+    it = Episode(SHOP, SHOP.tasks["train"]["cancel"])
+    it.close()
+    with pytest.raises(OutOfTurn, match="closed"):
+        it.act("user", say("hello"))

@@ -580,3 +580,16 @@ def test_a_domain_is_checked_when_it_is_built(changes: dict[str, Any], words: st
 def test_an_entry_point_that_returns_no_domain_is_named() -> None:
     with pytest.raises(UsageError, match="should return a Domain"):
         load_domain("os:getcwd")
+
+
+def test_a_task_equals_another_of_the_same_content_wherever_it_came_from() -> None:
+    loaded = load_domain("shop").tasks["train"]["cancel"]
+    assert pickle.loads(pickle.dumps(loaded)) == loaded == Task.model_validate_json(loaded.model_dump_json())
+    assert len({loaded, copy.copy(loaded), loaded.model_copy(update={"seed": 8})}) == 2
+
+
+def test_an_id_used_twice_in_a_file_names_the_line_of_the_second(tmp_path: Path) -> None:
+    path = tmp_path / "train.jsonl"
+    path.write_text("\n".join([task("a").model_dump_json(), task("a").model_dump_json()]))
+    with pytest.raises(TaskError, match=re.escape(f"{path}:2")):
+        make_domain(tasks={"train": path}).tasks["train"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gym_enterprise import Episode
+from gym_enterprise import DataNotFound, Episode, load_domain
 from gym_enterprise.domains.tau3_banking import make_domain
 from gym_enterprise.domains.tau3_banking.data import find_folder
 from gym_enterprise.domains.tau3_banking.records import find, rows
@@ -159,3 +159,21 @@ def test_no_party_can_call_for_the_other(tmp_path: Path) -> None:
     assert not played.dispatcher.call("agent", "submit_referral", call).ok
     assert not played.dispatcher.call("agent", "submit_referral", call | {"requestor": "user"}).ok
     assert not played.dispatcher.call("user", "get_current_time", {}).ok
+
+
+def test_another_folder_in_the_environment_is_another_domain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAU3_BANKING_DATA", str(write_folder(tmp_path / "bank")))
+    first = load_domain("tau3_banking")
+    assert load_domain("tau3_banking") is first
+    monkeypatch.setenv("TAU3_BANKING_DATA", str(write_folder(tmp_path / "other")))
+    assert load_domain("tau3_banking") is not first
+    monkeypatch.setenv("TAU3_BANKING_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(DataNotFound):
+        load_domain("tau3_banking")
+
+
+def test_arguments_of_a_wrong_type_are_named() -> None:
+    with pytest.raises(UsageError, match="data_dir should be a path"):
+        load_domain("tau3_banking", data_dir=5)

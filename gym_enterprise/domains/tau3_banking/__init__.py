@@ -102,3 +102,10 @@ def make_domain(
         toolset_type=DeskToolset,
         grader_type=partial(BenchmarkGrader, judge=judge),
     )
+
+
+def _cache_key(data_dir: str | Path | None = None, **_: object) -> str:
+    return str(find_folder(data_dir))
+
+
+make_domain.cache_key = _cache_key  # type: ignore[attr-defined]

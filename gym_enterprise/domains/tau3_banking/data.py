@@ -42,6 +42,8 @@ def find_folder(data_dir: str | Path | None = None) -> Path:
         DataNotFound: There is none; the message says how to get it.
     """
     given = data_dir if data_dir is not None else os.environ.get(VARIABLE)
+    if given is not None and not isinstance(given, str | Path):
+        raise UsageError(f"data_dir should be a path, got {given!r:.80}")
     if not given:
         raise DataNotFound(f"tau3_banking needs its data: {_HOW_TO_GET_IT}")
     root = Path(given).expanduser()

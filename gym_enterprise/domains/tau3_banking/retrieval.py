@@ -158,7 +158,7 @@ def policy(folder: Path, name: str, documents: Sequence[Document]) -> str | Call
     Raises:
         UsageError: There is no such way of retrieval, or its template is not there.
     """
-    if name not in RETRIEVALS:
+    if not isinstance(name, str) or name not in RETRIEVALS:
         raise UsageError(f"there is no retrieval {name!r}; there are {', '.join(RETRIEVALS)}")
     chosen = RETRIEVALS[name]
     template = "\n\n".join(part for part in (read_prompt(folder, chosen.prompt), chosen.own) if part)
