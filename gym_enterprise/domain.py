@@ -106,11 +106,15 @@ class Domain:
         return self.toolsets[seat]
 
     def task(self, task_id: str) -> Task:
-        """Return a task by id, from whichever split has it."""
+        """Return a task by id, from whichever split has it, or raise `UnknownTask` saying what there is."""
         for tasks in self.tasks.values():
-            if task_id in tasks:
+            if isinstance(task_id, str) and task_id in tasks:
                 return tasks[task_id]
-        raise UnknownTask(f"domain {self.name!r} has no task {task_id!r}; see `gym-enterprise tasks list`")
+        splits = ", ".join(f"{split} ({len(tasks)} tasks)" for split, tasks in self.tasks.items())
+        raise UnknownTask(
+            f"domain {self.name!r} has no task {task_id!r}; its splits: {splits}; see `gym-enterprise tasks "
+            f"list {self.name}`; a file of tasks is named by a path that ends in .jsonl"
+        )
 
     def view(self, task: Task, seat: Seat) -> View:
         """Return what a seat may know of a task."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gym_enterprise.domain import Domain
-from gym_enterprise.errors import UnknownTask, UsageError
+from gym_enterprise.errors import UsageError
 from gym_enterprise.tasks import Task, TaskSet, load_tasks
 
 Selection = str | Path | Sequence[str]
@@ -37,9 +37,9 @@ def select_tasks(domain: Domain, tasks: Selection) -> tuple[Task, ...]:
         read = load_tasks(tasks, domain=domain.name)
         chosen = list(TaskSet([domain.admit(task) for task in read], str(tasks)).values())
     elif isinstance(tasks, str):
-        chosen = [find_task(domain, tasks)]
+        chosen = [domain.task(tasks)]
     elif isinstance(tasks, list | tuple):
-        chosen = [find_task(domain, task_id) for task_id in tasks]
+        chosen = [domain.task(task_id) for task_id in tasks]
     else:
         raise UsageError(
             f"tasks should be a split, an id, a list of ids or the path of a JSONL file, got {tasks!r}"
@@ -47,17 +47,6 @@ def select_tasks(domain: Domain, tasks: Selection) -> tuple[Task, ...]:
     if not chosen:
         raise UsageError(f"tasks={tasks!r} selects no task; splits of {domain.name!r}: {_splits(domain)}")
     return tuple(chosen)
-
-
-def find_task(domain: Domain, task_id: str) -> Task:
-    """Return a task of any split by its id, or raise `UnknownTask` saying what there is."""
-    for tasks in domain.tasks.values():
-        if isinstance(task_id, str) and task_id in tasks:
-            return tasks[task_id]
-    raise UnknownTask(
-        f"domain {domain.name!r} has no task {task_id!r}; its splits: {_splits(domain)}; "
-        "a file of tasks is named by a path that ends in .jsonl"
-    )
 
 
 def _is_path(text: str) -> bool:

@@ -14,7 +14,7 @@ from gymnasium.error import ResetNeeded
 
 from gym_enterprise.domain import Domain
 from gym_enterprise.envs.rendering import episode_text, new_lines, show, title_text
-from gym_enterprise.envs.selection import Selection, find_task, select_tasks
+from gym_enterprise.envs.selection import Selection, select_tasks
 from gym_enterprise.episode import Episode
 from gym_enterprise.errors import InvalidAction, UsageError
 from gym_enterprise.grading import Grade
@@ -203,7 +203,7 @@ class Stage:
         for task in self._tasks:
             if task.id == task_id:
                 return task
-        return find_task(self.domain, task_id)
+        return self.domain.task(task_id)
 
     def _open_masks(self) -> None:
         for seat, space in self.spaces.items():
