@@ -36,8 +36,9 @@ _MODULES = {
     "gym_enterprise.world": "World",
     "kb": "BM25Retriever Document load_documents",
     "simulators": (
-        "ChatRequest Completion ContentError ContextOverflow Engine EngineError FatalError LLMPlayer "
-        "OpenAIEngine OraclePlayer Player ReplayUser Sampling ScriptedUser TokenRequest TransientError Usage"
+        "ChatRequest ChatTemplate Completion ContentError ContextOverflow Engine EngineError FatalError "
+        "LLMPlayer OpenAIEngine OraclePlayer Player ReplayUser Sampling ScriptedUser Segment Template "
+        "TokenRequest TransientError Usage"
     ),
 }
 _ENVIRONMENTS = ("banking_v0", "tau3_banking_v0")

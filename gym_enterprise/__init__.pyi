@@ -161,6 +161,7 @@ from kb import (
 )
 from simulators import (
     ChatRequest as ChatRequest,
+    ChatTemplate as ChatTemplate,
 )
 from simulators import (
     Completion as Completion,
@@ -200,6 +201,8 @@ from simulators import (
 )
 from simulators import (
     ScriptedUser as ScriptedUser,
+    Segment as Segment,
+    Template as Template,
 )
 from simulators import (
     TokenRequest as TokenRequest,

@@ -22,11 +22,14 @@ from simulators.player import Action, Observation, Player, Synchronous
 from simulators.replay import ReplayUser
 from simulators.role_flip import role_flip
 from simulators.scripted import ScriptedUser
+from simulators.template import ChatTemplate, Template
+from simulators.tokens import Segment, segments
 
 __all__ = [
     "STOP_TOKEN",
     "Action",
     "ChatRequest",
+    "ChatTemplate",
     "Completion",
     "ContentError",
     "ContextOverflow",
@@ -43,7 +46,9 @@ __all__ = [
     "ReplayUser",
     "Sampling",
     "ScriptedUser",
+    "Segment",
     "Synchronous",
+    "Template",
     "TokenRequest",
     "TransientError",
     "Turn",
@@ -54,6 +59,7 @@ __all__ = [
     "read_llama",
     "read_openai",
     "role_flip",
+    "segments",
     "split_stop",
     "strict_json",
     "strip_reasoning",

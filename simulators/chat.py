@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simulators.calls import Format
@@ -18,7 +18,12 @@ _LONGEST_NAME = 64
 
 
 def chat_messages(
-    history: Sequence[MessageRecord], seat: str, system: str, opening: str, format: Format = "openai"
+    history: Sequence[MessageRecord],
+    seat: str,
+    system: str,
+    opening: str,
+    format: Format = "openai",
+    said: Mapping[int, str] | None = None,
 ) -> Chat:
     """Write a history as chat messages; the same history gives the same chat, and a longer one extends it.
 
@@ -33,14 +38,18 @@ def chat_messages(
         system: The system message.
         opening: The user message that stands first when the seat itself opens the conversation.
         format: How the model writes calls.
+        said: The model's turns as it wrote them, by how long the history was before; a text format is meant.
 
     Returns:
         Fresh dictionaries; no two user messages stand together.
     """
     chat: Chat = [{"role": "system", "content": system}]
-    for group in _grouped(history[1:], seat):
+    said = said or {}
+    for position, group in _grouped(history):
         first = group[0]
-        if first.call is not None:
+        if position in said:
+            chat += [{"role": "assistant", "content": said[position]}, *_answers(group)]
+        elif first.call is not None:
             chat += _called(group, format)
         elif first.role == seat:
             chat.append({"role": "assistant", "content": first.content})
@@ -65,34 +74,46 @@ def written_calls(calls: Sequence[Any], format: Format) -> str:
     return f"[{', '.join(texts)}]" if len(texts) > 1 else "".join(texts)
 
 
-def _grouped(messages: Sequence[MessageRecord], seat: str) -> Iterator[list[MessageRecord]]:
-    """Put the calls of one model turn and their answers together; everything else stands alone."""
+def _grouped(history: Sequence[MessageRecord]) -> Iterator[tuple[int, list[MessageRecord]]]:
+    """Put the calls of one model turn and their answers together; everything else stands alone.
+
+    Each group comes with the index of its first message; the first message of all, the environment's, is left
+    out.
+    """
     group: list[MessageRecord] = []
-    for message in messages:
+    for position, message in enumerate(history[1:], start=1):
         if message.call is not None and (message.role == "tool" or mark(message.call)[0] > 1) and group:
             group.append(message)
             continue
         if group:
-            yield group
+            yield position - len(group), group
         group = [message] if message.call is not None else []
         if message.call is None:
-            yield [message]
+            yield position, [message]
     if group:
-        yield group
+        yield len(history) - len(group), group
 
 
 def _called(group: list[MessageRecord], format: Format) -> Chat:
     said = "\n".join(message.content for message in group if message.role != "tool" and message.content)
     calls = [message.call for message in group if message.role != "tool"]
-    answers = [message for message in group if message.role == "tool"]
     if format == "openai":
         return [
             {"role": "assistant", "content": said, "tool_calls": [_structured(call) for call in calls]},
-            *({"role": "tool", "tool_call_id": _id(one.call), "content": one.content} for one in answers),
+            *(
+                {"role": "tool", "tool_call_id": _id(one.call), "content": one.content}
+                for one in group
+                if one.role == "tool"
+            ),
         ]
     text = "\n".join(part for part in (said, written_calls(calls, format)) if part)
-    results = "\n".join(f"<tool_response>\n{one.content}\n</tool_response>" for one in answers)
-    return [{"role": "assistant", "content": text}, {"role": "user", "content": results}]
+    return [{"role": "assistant", "content": text}, *_answers(group)]
+
+
+def _answers(group: list[MessageRecord]) -> Chat:
+    """Return the answers to the calls of one turn as a user message; nothing when there are none."""
+    texts = [f"<tool_response>\n{one.content}\n</tool_response>" for one in group if one.role == "tool"]
+    return [{"role": "user", "content": "\n".join(texts)}] if texts else []
 
 
 def _structured(call: Any) -> dict[str, Any]:

@@ -7,21 +7,25 @@ import copy
 import functools
 import hashlib
 import json
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from string import Template
+from string import Template as Text
 from typing import Any
 
 from simulators.calls import READERS, Format, unreadable
 from simulators.chat import chat_messages
 from simulators.engines.background import run
-from simulators.engines.engine import ChatRequest, Completion, Engine, Sampling, Usage
-from simulators.engines.errors import ContentError
+from simulators.engines.engine import ChatRequest, Completion, Engine, Request, Sampling, TokenRequest, Usage
+from simulators.engines.errors import ContentError, FatalError
+from simulators.faults import faults
 from simulators.parsing import STOP_TOKEN, Turn, parse_turn
 from simulators.player import Action, MessageRecord, Observation
 from simulators.scenario import scenario_text
-from simulators.turns import Place, marked, place
+from simulators.template import Template
+from simulators.tokens import Segment, segments
+from simulators.turns import Place, marked, place, spoken
 
 History = tuple[MessageRecord, ...]
 
@@ -44,6 +48,8 @@ class ModelTurn:
     """What the model answered; more than one when answers were blank, of which the last one counts."""
     actions: tuple[Action, ...]
     """What it comes to, in order."""
+    chat_length: int
+    """How many messages the chat had that the model was asked with."""
 
 
 class LLMPlayer:
@@ -63,6 +69,10 @@ class LLMPlayer:
     sampling seed depends on its seed, on the turn and on the attempt only. What the model answered is kept,
     so that the same observation gives the same action from any engine.
 
+    With a `template`, the model is asked with tokens: each prompt begins with all tokens read and sampled
+    before, as they were, and `segments` gives them for training. A player that did not ask for the earlier
+    turns itself, such as one built in the middle of an episode, begins with the conversation written out.
+
     Args:
         view: The view of its seat.
         seed: Its seed.
@@ -70,14 +80,18 @@ class LLMPlayer:
         prompt: Template of the system message, as text or a file; by default that of the seat in
             `simulators/prompts`. It may use `$brief` (policy, or the customer's scenario), `$hints` (on the
             use of the tools), `$calls` (how to write calls, empty for "openai") and `$stop`.
+        template: How chats are written as tokens; by default the engine's own, if it has one, and otherwise
+            the engine is asked with chats.
         format: How the model writes calls: "openai" when the server reads them, otherwise "hermes", "json" or
-            "llama"; then the tools are described in the system message.
+            "llama"; then the tools are described in the system message. By default "hermes" with a template
+            and "openai" without.
         sampling: How to sample; its seed is not used.
         stop_tokens: Texts that end the conversation; by default those of the view.
         attempts: How often a user is asked for one turn, until it is not blank.
 
     Raises:
-        ValueError: The format is unknown, attempts is below 1, or the prompt uses another name.
+        ValueError: The format is unknown, or "openai" with a template; attempts is below 1; or the prompt
+            uses another name.
 
     Example:
         >>> from functools import partial
@@ -95,13 +109,20 @@ class LLMPlayer:
         engine: Engine,
         *,
         prompt: str | Path | None = None,
-        format: Format = "openai",
+        template: Template | None = None,
+        format: Format | None = None,
         sampling: Sampling | None = None,
         stop_tokens: Sequence[str] | None = None,
         attempts: int = 3,
     ) -> None:
+        self._template = getattr(engine, "template", None) if template is None else template
+        format = format or ("openai" if self._template is None else "hermes")
         if format not in READERS:
             raise ValueError(f"Unknown call format {format!r}: use one of {sorted(READERS)}.")
+        if format == "openai" and self._template is not None:
+            raise ValueError(
+                "A model that is asked with tokens writes calls in its text: hermes, json or llama."
+            )
         if attempts < 1:
             raise ValueError(f"A user is asked at least once for a turn; attempts is {attempts}.")
         self.seat: str = view.seat
@@ -127,6 +148,21 @@ class LLMPlayer:
         """Tokens that all its turns took, blank ones included."""
         used = [completion.usage for turn in self.turns for completion in turn.completions]
         return Usage(sum(one.prompt_tokens for one in used), sum(one.completion_tokens for one in used))
+
+    def segments(self, history: Sequence[MessageRecord]) -> tuple[Segment, ...]:
+        """Return the tokens that its model read and sampled along a history.
+
+        Args:
+            history: The seat's messages, at the end of an episode or before.
+
+        Returns:
+            See `simulators.tokens.segments`; empty when its engine does not tell tokens.
+        """
+        return segments(turn.completions[-1] for turn in self._along(tuple(history)))
+
+    def faults(self, history: Sequence[MessageRecord]) -> dict[str, int]:
+        """Return what its model did wrong along a history, as counts by kind; see `simulators.faults`."""
+        return faults(self._along(tuple(history)), self.seat)
 
     def act(self, observation: Observation) -> Action:
         """Return the next action; waits for the model."""
@@ -162,24 +198,56 @@ class LLMPlayer:
         asked.append(turn)
         return turn
 
+    def _along(self, history: History) -> list[ModelTurn]:
+        """Return the model's turns that a history has come from."""
+        asked = [turn for position in sorted(self._turns) for turn in self._turns[position]]
+        return [turn for turn in asked if _led_to(history, turn)]
+
     async def _ask(self, history: History) -> ModelTurn:
-        chat = chat_messages(history, self.seat, self._system, _OPENINGS[self.seat], self._format)
+        request, chat_length = self._request(history)
         completions: list[Completion] = []
         actions: tuple[Action, ...] = ()
         while not actions and len(completions) < self._attempts:
             seed = sampling_seed(self.seed, len(history), len(completions))
-            request = ChatRequest(tuple(chat), self._tools, replace(self._sampling, seed=seed))
+            sampling = replace(self._sampling, seed=seed)
             try:
-                completion = await self.engine.complete(request)
+                completion = self._completed(
+                    await self.engine.complete(replace(request, sampling=sampling)), request
+                )
                 actions = self._read(completion).actions
             except ContentError as error:
                 completion = Completion(error.text, finish_reason="content_error")
                 actions = (unreadable(error.text),)
             completions.append(completion)
-            if _spoken(history, self.seat):
+            if spoken(history, self.seat):
                 break
         actions = actions or ({"type": "message", "content": ""},)
-        return ModelTurn(history, tuple(completions), marked(actions, len(history)))
+        return ModelTurn(history, tuple(completions), marked(actions, len(history)), chat_length)
+
+    def _request(self, history: History) -> tuple[Request, int]:
+        """Return what to ask the engine, without how to sample, and how long the chat is."""
+        opening = _OPENINGS[self.seat]
+        if self._template is None:
+            chat = chat_messages(history, self.seat, self._system, opening, self._format)
+            return ChatRequest(tuple(chat), self._tools), len(chat)
+        turns = self._along(history)
+        said = {len(turn.history): turn.completions[-1].text for turn in turns}
+        chat = chat_messages(history, self.seat, self._system, opening, self._format, said)
+        last = turns[-1] if turns else None
+        prompt = None if last is None else _extended(self._template, last, chat)
+        return TokenRequest(prompt or self._template.prompt(chat)), len(chat)
+
+    def _completed(self, completion: Completion, request: Request) -> Completion:
+        """Return a completion with the tokens that were read, and its text as the template reads it."""
+        if self._template is None or isinstance(request, ChatRequest):
+            return completion
+        if completion.token_ids is None or completion.logprobs is None:
+            raise FatalError(
+                f"{self.engine!r} returned no token ids or log-probabilities, which a player with a template "
+                "needs: use vLLM 0.10.2 or newer with OpenAIEngine(..., token_ids=True), or no template"
+            )
+        text = self._template.text(completion.token_ids)
+        return replace(completion, text=text, prompt_token_ids=request.prompt_token_ids)
 
     def _read(self, completion: Completion) -> Turn:
         return parse_turn(
@@ -218,15 +286,31 @@ def _continues(history: History, under_way: Place, actions: Sequence[Action]) ->
     )
 
 
-def _spoken(history: History, seat: str) -> bool:
-    """Return whether there is text beside the calls of this turn, which waits to be the message."""
-    for message in reversed(history):
-        if message.role == seat and message.call is not None:
-            if message.content.strip():
-                return True
-        elif message.role != "tool":
-            break
-    return False
+def _extended(
+    template: Template, last: ModelTurn, chat: Sequence[Mapping[str, Any]]
+) -> tuple[int, ...] | None:
+    """Return the prompt that a chat is when it goes on from a turn; None when the template rewrites that."""
+    completion = last.completions[-1]
+    if completion.prompt_token_ids is None or completion.token_ids is None:
+        return None
+    return template.extended(completion.prompt_token_ids, completion.token_ids, chat, last.chat_length)
+
+
+def _led_to(history: History, turn: ModelTurn) -> bool:
+    """Return whether a history begins with what a turn saw and goes on with what it did."""
+    position, action = len(turn.history), turn.actions[0]
+    if turn.history != history[:position]:
+        return False
+    if position == len(history):
+        return action == {"type": "stop"}  # which leaves nothing in a history
+    message = history[position]
+    if message.call is not None:
+        return bool(message.call.name == action.get("name", ""))  # a blank message is a call without a name
+    return "name" not in action and _folded(message.content) == _folded(action.get("content", ""))
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def _system_text(
@@ -244,7 +328,7 @@ def _system_text(
         "stop": stop,
     }
     try:
-        return Template(template).substitute(parts).strip()
+        return Text(template).substitute(parts).strip()
     except (KeyError, ValueError) as error:
         names = ", ".join(f"${name}" for name in parts)
         raise ValueError(
@@ -263,7 +347,7 @@ def _calls(format: Format, schemas: Sequence[dict[str, Any]]) -> str:
     if format == "openai" or not schemas:
         return ""
     lines = "\n".join(json.dumps(schema, ensure_ascii=False) for schema in schemas)
-    return Template(_prompt(f"calls_{format}")).substitute(tools=lines)
+    return Text(_prompt(f"calls_{format}")).substitute(tools=lines)
 
 
 @functools.cache

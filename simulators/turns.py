@@ -61,6 +61,17 @@ def place(history: Sequence[MessageRecord]) -> Place | None:
     return Place(start, number, total)
 
 
+def spoken(history: Sequence[MessageRecord], seat: str) -> bool:
+    """Return whether there is text beside the calls of this turn, which waits to be the message."""
+    for message in reversed(history):
+        if message.role == seat and message.call is not None:
+            if message.content.strip():
+                return True
+        elif message.role != "tool":
+            break
+    return False
+
+
 def mark(call: Any) -> tuple[int, int]:
     """Return which action of how many a call is; (1, 1) without a mark."""
     found = _MARK.search(getattr(call, "id", None) or "")

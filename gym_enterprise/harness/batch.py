@@ -97,6 +97,7 @@ class Batch:
         seed: Seed of the run.
         max_steps: Budget of an episode; by default the task's, then the domain's.
         audit: Grade with both graders.
+        trained: Whose tokens the records keep, where its engine tells them; None keeps none.
         turn_deadline: Seconds for one turn. What never waits, such as a scripted player, cannot be cut.
         episode_deadline: Seconds for one episode, from when it begins.
         finish_after: Share of the jobs after which the rest is cut, above 0; 1 waits for all.
@@ -122,6 +123,7 @@ class Batch:
         seed: int = 0,
         max_steps: int | None = None,
         audit: bool = False,
+        trained: Seat | None = "agent",
         turn_deadline: float | None = None,
         episode_deadline: float | None = None,
         finish_after: float = 1.0,
@@ -133,6 +135,7 @@ class Batch:
         check_player(user, "user")
         self._domain, self._jobs, self._agent, self._user = domain, jobs, agent, user
         self._seed, self._max_steps, self._audit, self._clock = seed, max_steps, audit, clock
+        self._trained = trained
         self._turn_deadline, self._episode_deadline = turn_deadline, episode_deadline
         self._enough = max(1, math.ceil(round(finish_after * len(jobs), 6)))  # 0.55 of 100 is 55
         self._slots = [_Slot() for _ in range(min(concurrency, len(jobs)))]
@@ -218,6 +221,7 @@ class Batch:
             seed=self._seed,
             trial=job.trial,
             audit=self._audit,
+            trained=self._trained,
             failure=failure,
             timings=timings,
         )

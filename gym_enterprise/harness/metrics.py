@@ -50,6 +50,16 @@ class EpisodeRecord(ScoredEpisode, PlayedEpisode, Protocol):
         """Messages and calls of both seats."""
         ...
 
+    @property
+    def segments(self) -> Sequence[Mapping[str, Any]]:
+        """Token streams of the trained seat."""
+        ...
+
+    @property
+    def faults(self) -> Mapping[str, Mapping[str, int]]:
+        """By seat, counts of what its model did wrong."""
+        ...
+
 
 @dataclass(frozen=True)
 class Group:
@@ -101,6 +111,11 @@ class Summary:
     None when unknown, or nothing passed."""
     look_before_act: LookBeforeAct | None
     """What was read before the first change; None without the agent's toolset."""
+    faults: Mapping[str, Mapping[str, int]]
+    """What the language models did wrong, by seat and kind, over all episodes; see `Record.faults`."""
+    drift: int | None
+    """Prompts that did not extend the tokens before them, over all episodes: each begins another segment of a
+    token stream. None when no episode has tokens."""
 
     @property
     def coverage(self) -> float:
@@ -199,12 +214,14 @@ def summarise(
         by_capability=_groups(records, lambda record: by_id[record.task_id].capabilities, level, seed),
         terminations=_ranked(Counter(record.reason for record in scored)),
         unscored=_ranked(Counter(record.reason for record in records if record.reward is None)),
-        tool_errors=_errors(done.values()),
+        tool_errors=_by_seat(episode.errors for episode in done.values()),
         averages=_averages([(record.steps, done[id(record)]) for record in scored]),
         tokens_in=spent["tokens_in"],
         tokens_out=spent["tokens_out"],
         tokens_per_passed=_each(spent.values(), found.passed),
         look_before_act=look_before_act(scored, by_id, toolset, quiet=quiet) if toolset is not None else None,
+        faults=_by_seat(record.faults for record in records),
+        drift=_drift(records),
     )
 
 
@@ -257,12 +274,17 @@ def _ranked(counts: Counter[str]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _errors(done: Iterable[Activity]) -> dict[str, dict[str, int]]:
+def _by_seat(counted: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
     totals: dict[str, Counter[str]] = {"agent": Counter(), "user": Counter()}
-    for episode in done:
-        for seat, codes in episode.errors.items():
-            totals[seat].update(codes)
-    return {seat: _ranked(codes) for seat, codes in totals.items()}
+    for episode in counted:
+        for seat, counts in episode.items():
+            totals[seat].update(counts)
+    return {seat: _ranked(counts) for seat, counts in totals.items()}
+
+
+def _drift(records: Sequence[EpisodeRecord]) -> int | None:
+    pieces = [len(record.segments) for record in records if record.segments]
+    return sum(pieces) - len(pieces) if pieces else None
 
 
 def _averages(episodes: Sequence[tuple[int, Activity]]) -> dict[str, float]:

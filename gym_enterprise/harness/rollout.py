@@ -51,7 +51,11 @@ class Record:
     timings: Mapping[str, float] = field(default_factory=dict)
     """Seconds by name."""
     segments: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
-    """Token streams of the seat that is trained, as JSON values: `ids`, `sampled`, `logprobs` of each."""
+    """Token streams of the seat that is trained, as JSON values: `ids`, `sampled`, `logprobs` of each;
+    more than one when a prompt did not extend the tokens before it."""
+    faults: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By seat, what its language model did wrong, counted by kind: see `simulators.faults`; and `role_flip`,
+    for a user that spoke as the agent."""
 
     @property
     def reward(self) -> float | None:
@@ -86,6 +90,7 @@ class Record:
             "usage": {seat: dict(counts) for seat, counts in self.usage.items()},
             "timings": dict(self.timings),
             "segments": [dict(segment) for segment in self.segments],
+            "faults": {seat: dict(counts) for seat, counts in self.faults.items()},
         }
 
     @classmethod
@@ -108,6 +113,7 @@ def run_episode(
     seed: int = 0,
     trial: int = 0,
     audit: bool = False,
+    trained: Seat | None = "agent",
 ) -> Record:
     """Let two players play an episode to its end.
 
@@ -118,6 +124,7 @@ def run_episode(
         seed: Seed of the run.
         trial: Number of the trial.
         audit: Grade with both graders.
+        trained: Whose tokens the record keeps, where its engine tells them; None keeps none.
 
     Returns:
         The record. A player that raises, a user without a usable action, or a grader that fails leaves it
@@ -141,7 +148,9 @@ def run_episode(
             take_turn(episode, seat, players[seat])
         except InfrastructureError as error:
             failure = fail_turn(episode, seat, error)
-    return make_record(episode, players, seed=seed, trial=trial, audit=audit, failure=failure)
+    return make_record(
+        episode, players, seed=seed, trial=trial, audit=audit, trained=trained, failure=failure
+    )
 
 
 def seat_players(episode: Episode, agent: Any, user: Any, *, seed: int, trial: int) -> dict[Seat, Player]:
@@ -166,6 +175,7 @@ def make_record(
     seed: int,
     trial: int,
     audit: bool = False,
+    trained: Seat | None = "agent",
     failure: str | None = None,
     timings: Mapping[str, float] | None = None,
 ) -> Record:
@@ -173,10 +183,11 @@ def make_record(
 
     Args:
         episode: The episode.
-        players: Who played it, for the tokens that their models used.
+        players: Who played it, for what their models used, read, sampled and did wrong.
         seed: Seed of the run.
         trial: Number of the trial.
         audit: Grade with both graders.
+        trained: Whose tokens are kept.
         failure: What broke, when something did.
         timings: Seconds by name.
 
@@ -205,6 +216,8 @@ def make_record(
         task_hash=episode.task.hash,
         usage=_usage(players),
         timings=timings or {},
+        segments=() if trained is None else _segments(episode, players[trained], trained),
+        faults=_faults(episode, players),
     )
 
 
@@ -216,6 +229,21 @@ def _usage(players: Mapping[Seat, Player]) -> dict[str, dict[str, int]]:
         for seat, usage in used.items()
         if isinstance(usage, Usage)
     }
+
+
+def _segments(episode: Episode, player: Player, seat: Seat) -> tuple[dict[str, Any], ...]:
+    """Return the tokens that a player's model read and sampled in an episode; nothing for other players."""
+    if not hasattr(player, "segments"):
+        return ()
+    return tuple(segment.to_dict() for segment in player.segments(episode.observe(seat)["messages"]))
+
+
+def _faults(episode: Episode, players: Mapping[Seat, Player]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for seat, player in players.items():
+        own = player.faults(episode.observe(seat)["messages"]) if hasattr(player, "faults") else {}
+        found[seat] = own | (episode.faults if seat == "user" else {})
+    return {seat: counts for seat, counts in found.items() if counts}
 
 
 def regrade(domain: Domain, task: Task, record: Record, *, audit: bool = True) -> Grade:

@@ -174,6 +174,8 @@ class Duck:
     steps: int = 1
     transcript: Any = ()
     usage: dict[str, Any] = field(default_factory=dict)
+    segments: Any = ()
+    faults: dict[str, Any] = field(default_factory=dict)
 
 
 def test_anything_shaped_like_a_record_will_do_and_a_partial_reward_is_no_pass() -> None:
