@@ -10,11 +10,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from gym_enterprise import Observation, View, load_domain
-from gym_enterprise.harness.evaluation import evaluate
-from gym_enterprise.harness.metrics import compare
-from gym_enterprise.harness.regrading import regrade_run
-from gym_enterprise.harness.results import read_run
+from gym_enterprise import Observation, View, compare, evaluate, load_domain, read_run, regrade_run
 
 
 class OnlyTalks:

@@ -20,10 +20,17 @@ _MODULES = {
     "gym_enterprise.episode": "Episode",
     "gym_enterprise.errors": (
         "DataNotFound GraderDisagreement GymEnterpriseError InfrastructureError InvalidAction OutOfTurn "
-        "SchemaError SimulatorError SnapshotError TaskError ToolDefinitionError UnknownDomain UnknownTask "
-        "UsageError WorldError"
+        "RunChanged RunDamaged RunExists RunLocked SchemaError SimulatorError SnapshotError TaskError "
+        "ToolDefinitionError UnknownDomain UnknownTask UsageError WorldError"
     ),
     "gym_enterprise.grading": "Grade replay_reference",
+    "gym_enterprise.harness.batch": "Batch Job rollout",
+    "gym_enterprise.harness.comparison": "Comparison compare",
+    "gym_enterprise.harness.evaluation": "evaluate summarise_run",
+    "gym_enterprise.harness.evidence": "quiet_tools",
+    "gym_enterprise.harness.metrics": "Summary summarise",
+    "gym_enterprise.harness.regrading": "regrade_run",
+    "gym_enterprise.harness.results": "Run RunWriter open_run read_run",
     "gym_enterprise.harness.rollout": "Record regrade run_episode",
     "gym_enterprise.image": "WorldImage",
     "gym_enterprise.messages": "Call Message Observation",

@@ -31,6 +31,18 @@ from gym_enterprise.errors import (
     OutOfTurn as OutOfTurn,
 )
 from gym_enterprise.errors import (
+    RunChanged as RunChanged,
+)
+from gym_enterprise.errors import (
+    RunDamaged as RunDamaged,
+)
+from gym_enterprise.errors import (
+    RunExists as RunExists,
+)
+from gym_enterprise.errors import (
+    RunLocked as RunLocked,
+)
+from gym_enterprise.errors import (
     SchemaError as SchemaError,
 )
 from gym_enterprise.errors import (
@@ -62,6 +74,51 @@ from gym_enterprise.grading import (
 )
 from gym_enterprise.grading import (
     replay_reference as replay_reference,
+)
+from gym_enterprise.harness.batch import (
+    Batch as Batch,
+)
+from gym_enterprise.harness.batch import (
+    Job as Job,
+)
+from gym_enterprise.harness.batch import (
+    rollout as rollout,
+)
+from gym_enterprise.harness.comparison import (
+    Comparison as Comparison,
+)
+from gym_enterprise.harness.comparison import (
+    compare as compare,
+)
+from gym_enterprise.harness.evaluation import (
+    evaluate as evaluate,
+)
+from gym_enterprise.harness.evaluation import (
+    summarise_run as summarise_run,
+)
+from gym_enterprise.harness.evidence import (
+    quiet_tools as quiet_tools,
+)
+from gym_enterprise.harness.metrics import (
+    Summary as Summary,
+)
+from gym_enterprise.harness.metrics import (
+    summarise as summarise,
+)
+from gym_enterprise.harness.regrading import (
+    regrade_run as regrade_run,
+)
+from gym_enterprise.harness.results import (
+    Run as Run,
+)
+from gym_enterprise.harness.results import (
+    RunWriter as RunWriter,
+)
+from gym_enterprise.harness.results import (
+    open_run as open_run,
+)
+from gym_enterprise.harness.results import (
+    read_run as read_run,
 )
 from gym_enterprise.harness.rollout import (
     Record as Record,
@@ -161,6 +218,8 @@ from kb import (
 )
 from simulators import (
     ChatRequest as ChatRequest,
+)
+from simulators import (
     ChatTemplate as ChatTemplate,
 )
 from simulators import (
@@ -201,7 +260,11 @@ from simulators import (
 )
 from simulators import (
     ScriptedUser as ScriptedUser,
+)
+from simulators import (
     Segment as Segment,
+)
+from simulators import (
     Template as Template,
 )
 from simulators import (

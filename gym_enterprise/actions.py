@@ -16,7 +16,7 @@ MAX_TEXT = 100_000
 _KEYS = {
     "message": {"type", "content"},
     "stop": {"type", "content"},
-    "tool_call": {"type", "name", "arguments", "id", "content"},
+    "tool_call": {"type", "name", "arguments", "id", "content", "cut"},
 }
 _SHAPES = (
     '{"type": "message", "content": text}, {"type": "tool_call", "name": text, "arguments": {...}} '
@@ -35,6 +35,8 @@ class Parsed:
     """The tool; not text when the call is malformed."""
     arguments: Any = None
     id: str | None = None
+    cut: bool = False
+    """Whether the token limit cut the turn of this call, which is then answered and never run."""
 
 
 def read_action(action: Any) -> Parsed:
@@ -79,13 +81,18 @@ def read_action(action: Any) -> Parsed:
         raise InvalidAction(
             f"the id of a call should be a text of 1 to 128 characters, got {_short(call_id)}"
         )
+    cut_short = action.get("cut", False)
+    if not isinstance(cut_short, bool):
+        raise InvalidAction(
+            f"`cut` says of a call whether it was cut: true or false, got {_short(cut_short)}"
+        )
     name = action.get("name")
-    if isinstance(name, str) and not _is_text(name):
-        name = None  # unreadable: no history may hold what cannot be encoded
+    if cut_short or (isinstance(name, str) and not _is_text(name)):
+        name = None  # unreadable: no history may hold what cannot be encoded, nor a name that was cut
     if unknown:
         # An unreadable call, so that a call with, say, a forged requestor is answered and never runs.
         return Parsed("tool_call", content, None, f"a call has no field {_short(unknown[0])}", call_id)
-    return Parsed("tool_call", content, name, action.get("arguments"), call_id)
+    return Parsed("tool_call", content, name, action.get("arguments"), call_id, cut_short)
 
 
 def read_turn(actions: Sequence[Any]) -> list[Parsed]:

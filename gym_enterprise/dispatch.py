@@ -5,7 +5,7 @@ Whatever is wrong with a call is an *outcome* that its caller reads, never an ex
 ==================  ======================================================================
 code                what happened (the world is as before the call)
 ==================  ======================================================================
-malformed_call      no tool name, or arguments that are not a JSON object
+malformed_call      no tool name, arguments that are not a JSON object, or a turn that was cut
 unknown_tool        no such tool for this seat in this task
 locked              the tool exists, but was not unlocked (agent) or given (user)
 invalid_arguments   the arguments do not fit the tool's schema
@@ -239,6 +239,19 @@ class Dispatcher:
             )
 
 
+def cut_short(arguments: Any) -> Outcome:
+    """Make the outcome of a call in a turn that the token limit cut: nothing of it was run.
+
+    Args:
+        arguments: What the model wrote.
+    """
+    return Outcome.error(
+        "malformed_call",
+        "your turn was cut at the token limit, so that no call in it was run; write less before a call, or "
+        f"make one call at a time{_shown(arguments)}",
+    )
+
+
 def schema_text(tool: Tool) -> str:
     """Describe a tool as text, for the seat that has just come to it."""
     return _encode(tool.spec.to_dict()["function"])
@@ -266,8 +279,11 @@ def _object(arguments: Any) -> dict[str, Any]:
 
 
 def _unreadable(arguments: Any) -> str:
-    shown = f": {arguments[:200]}" if isinstance(arguments, str) else ""
-    return f'the call could not be read; a call is {{"name": ..., "arguments": {{...}}}}{shown}'
+    return f'the call could not be read; a call is {{"name": ..., "arguments": {{...}}}}{_shown(arguments)}'
+
+
+def _shown(arguments: Any) -> str:
+    return f": {arguments[:200]}" if isinstance(arguments, str) else ""
 
 
 def _short(name: str) -> str:

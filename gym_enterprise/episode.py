@@ -25,7 +25,7 @@ from typing import Any
 
 from gym_enterprise.actions import Parsed, read_action, read_turn
 from gym_enterprise.dialogue import Dialogue, Transcript
-from gym_enterprise.dispatch import Dispatcher, Outcome, schema_text
+from gym_enterprise.dispatch import Dispatcher, Outcome, cut_short, schema_text
 from gym_enterprise.domain import Domain, TruncationReward
 from gym_enterprise.errors import OutOfTurn, SnapshotError, UsageError
 from gym_enterprise.grading import Grade, begin
@@ -361,7 +361,8 @@ class Episode:
             raise OutOfTurn(f"it is the {turn}'s turn, not the {seat}'s")
 
     def _call(self, seat: Seat, action: Parsed) -> None:
-        outcome = self.dispatcher.call(seat, action.name, action.arguments)
+        called = (seat, action.name, action.arguments)
+        outcome = cut_short(action.arguments) if action.cut else self.dispatcher.call(*called)
         self._dialogue.step += 1
         self._dialogue.record(seat, action, outcome)
         if outcome.given:

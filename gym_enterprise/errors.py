@@ -4,11 +4,11 @@
 who is at fault         classes
 ======================  =============================================================
 the caller              `UsageError`, `UnknownDomain`, `DataNotFound`, `UnknownTask`, `InvalidAction`,
-                        `OutOfTurn`, `SnapshotError`
+                        `OutOfTurn`, `SnapshotError`, `RunExists`, `RunChanged`, `RunLocked`
 the author of a domain  `SchemaError`, `ToolDefinitionError`, `WorldError`
 the author of a task    `TaskError`
 the model               none: its faults are observations, never exceptions (see `gym_enterprise.dispatch`)
-the infrastructure      `InfrastructureError`, `SimulatorError`, `GraderDisagreement`
+the infrastructure      `InfrastructureError`, `SimulatorError`, `GraderDisagreement`, `RunDamaged`
 ======================  =============================================================
 """
 
@@ -47,6 +47,18 @@ class OutOfTurn(UsageError):
 
 class SnapshotError(UsageError):
     """A snapshot does not belong to this episode's domain, image or task."""
+
+
+class RunExists(UsageError):
+    """The folder holds a run, and resuming it was not asked for; nothing was changed."""
+
+
+class RunChanged(UsageError):
+    """A run cannot be resumed with another configuration or other content; nothing was changed."""
+
+
+class RunLocked(UsageError):
+    """Another writer holds the run; nothing was changed."""
 
 
 class SchemaError(GymEnterpriseError, ValueError):
@@ -100,3 +112,7 @@ class SimulatorError(InfrastructureError):
 
 class GraderDisagreement(InfrastructureError):
     """The two graders differ: a bug in this package; please report it with the task and the actions."""
+
+
+class RunDamaged(GymEnterpriseError, ValueError):
+    """A results file holds something that its writer never writes; nothing was changed."""

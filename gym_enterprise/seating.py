@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+import importlib
 import inspect
 import logging
 import re
 from typing import TYPE_CHECKING, Any
 
+import simulators
 from gym_enterprise.errors import InvalidAction, SimulatorError, UsageError
 from gym_enterprise.messages import Seat
 from simulators import (
     ContextOverflow,
+    EngineError,
     LLMPlayer,
     OpenAIEngine,
     OraclePlayer,
@@ -33,6 +36,7 @@ _NAMED: dict[str, dict[Seat, type]] = {
     "replay": {"user": ReplayUser},
     "oracle": {"agent": OraclePlayer},
 }
+_LOCAL = {"hf": "TransformersEngine", "vllm": "VLLMEngine"}
 _SERVED = re.compile(r"openai:(?P<model>.+?)@(?P<url>https?://\S+)")
 _log = logging.getLogger("gym_enterprise")
 
@@ -61,7 +65,7 @@ def check_player(spec: Any, seat: Seat) -> None:
     """Raise `UsageError` when `seat_player` would not accept this specification."""
     if isinstance(spec, str):
         _named(spec, seat)
-    elif not callable(getattr(spec, "act", None)) and (isinstance(spec, type) or not callable(spec)):
+    elif not _is_player(spec):
         raise UsageError(
             f"a player has a method act(observation) -> action; got {spec!r}. Pass a name "
             f"({_names(seat)}), a class, a function of view and seed that makes one, or an instance"
@@ -74,7 +78,9 @@ def seat_player(spec: Any, episode: Episode, seat: Seat, seed: int) -> Player:
     Args:
         spec: A name, a player class, a function that makes a player, or an instance. A class or function is
             called with the seat's view and a seed; one with `sees_task = True` (oracle and replay players)
-            gets the whole task. "openai:MODEL@URL" is a language model behind an OpenAI-compatible server.
+            gets the whole task. "openai:MODEL@URL" is a language model behind an OpenAI-compatible server,
+            "hf:PATH" and "vllm:PATH" one in this process, "module:NAME" whatever of these a module holds
+            under that name.
         episode: The episode.
         seat: The seat.
         seed: The player's seed.
@@ -163,7 +169,9 @@ def _give_up(episode: Episode, seat: Seat, error: Exception) -> None:
     if seat == "agent" and isinstance(error, ContextOverflow):
         episode.exhaust("context_length")
         return
-    _log.error("the %s player failed in task %s", seat, episode.task.id, exc_info=error)
+    expected = isinstance(error, EngineError)  # it says what broke, and where; a traceback would add nothing
+    said = (seat, episode.task.id, type(error).__name__, error)
+    _log.error("the %s player failed in task %s: %s: %s", *said, exc_info=None if expected else error)
     raise SimulatorError(f"the {seat} player raised {type(error).__name__}: {error}") from error
 
 
@@ -180,21 +188,49 @@ def _settled(episode: Episode, seat: Seat, action: Any, attempt: int) -> bool:
     return True
 
 
+def _is_player(spec: Any) -> bool:
+    return callable(getattr(spec, "act", None)) or (callable(spec) and not isinstance(spec, type))
+
+
 def _named(spec: str, seat: Seat) -> Any:
-    name = spec.partition(":")[0]
-    if name in _NAMED and seat in _NAMED[name]:
-        return _NAMED[name][seat]
+    name, colon, _ = spec.partition(":")
+    if spec in _NAMED and seat in _NAMED[spec]:
+        return _NAMED[spec][seat]
     if name == "openai":
         served = _SERVED.fullmatch(spec)
         if served is None:
             raise UsageError(f"{spec!r} is not openai:MODEL@URL, with a URL such as http://localhost:8000/v1")
         return functools.partial(LLMPlayer, engine=_engine(served["model"], served["url"]))
-    if name in ("hf", "vllm"):
-        raise UsageError(
-            f"{spec!r}: language models in this process are not part of this version: serve it and use "
-            f"'openai:MODEL@URL', or pass a player of your own, or one of: {_names(seat)}"
-        )
+    if name in _LOCAL:
+        return functools.partial(LLMPlayer, engine=_local(spec))
+    if colon:
+        return _imported(spec, seat)
     raise UsageError(f"there is no {seat} player {spec!r}; by name: {_names(seat)}")
+
+
+def _imported(spec: str, seat: Seat) -> Any:
+    """Return what "module:NAME" stands for."""
+    module, _, name = spec.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), name)):
+        raise UsageError(f"there is no {seat} player {spec!r}; by name: {_names(seat)}")
+    try:
+        holder = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # a module that the player's own needs
+        raise UsageError(
+            f"the {seat} player {spec!r}: there is no module {module!r}; run where it can be imported, or "
+            f"name another: {_names(seat)}"
+        ) from None
+    player = getattr(holder, name, None)
+    if player is None:
+        raise UsageError(f"the {seat} player {spec!r}: the module {module!r} holds no {name!r}")
+    if not _is_player(player):
+        raise UsageError(
+            f"the {seat} player {spec!r} is {player!r:.80}, which is none: name a class or an instance with "
+            "act(observation) -> action, or a function of view and seed that makes one"
+        )
+    return player
 
 
 @functools.lru_cache(maxsize=32)
@@ -206,6 +242,20 @@ def _engine(model: str, url: str) -> OpenAIEngine:
         raise UsageError(str(error)) from None
 
 
+@functools.lru_cache(maxsize=4)
+def _local(spec: str) -> Any:
+    """Return the one engine for a model in this process, loaded when it is first named."""
+    kind, _, path = spec.partition(":")
+    if not path:
+        raise UsageError(
+            f"{spec!r} names no model: {kind}:PATH has a folder, a name on the model hub, or a file"
+        )
+    try:
+        return getattr(simulators, _LOCAL[kind]).load(path)
+    except EngineError as error:
+        raise UsageError(f"the player {spec!r}: {error}") from error
+
+
 def _names(seat: Seat) -> str:
     names = [repr(name) for name, seats in _NAMED.items() if seat in seats]
-    return ", ".join([*names, "'openai:MODEL@URL'"])
+    return ", ".join([*names, "'openai:MODEL@URL'", "'hf:PATH'", "'vllm:PATH'", "'module:NAME'"])

@@ -12,8 +12,10 @@ from simulators.engines import (
     OpenAIEngine,
     Sampling,
     TokenRequest,
+    TransformersEngine,
     TransientError,
     Usage,
+    VLLMEngine,
 )
 from simulators.llm import LLMPlayer, ModelTurn
 from simulators.oracle import OraclePlayer
@@ -50,9 +52,11 @@ __all__ = [
     "Synchronous",
     "Template",
     "TokenRequest",
+    "TransformersEngine",
     "TransientError",
     "Turn",
     "Usage",
+    "VLLMEngine",
     "parse_turn",
     "read_hermes",
     "read_json",

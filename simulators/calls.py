@@ -50,9 +50,15 @@ def strict_json(text: str) -> Any:
         raise ValueError("The JSON is nested too deeply.") from None
 
 
-def unreadable(raw: str) -> Action:
-    """Return the call that stands for one that cannot be read."""
-    return {"type": "tool_call", "name": "", "arguments": raw.strip()}
+def unreadable(raw: str, *, cut: bool = False) -> Action:
+    """Return the call that stands for one that cannot be read.
+
+    Args:
+        raw: What the model wrote.
+        cut: Whether the token limit cut it, so that the error which answers it says so.
+    """
+    action = {"type": "tool_call", "name": "", "arguments": raw.strip()}
+    return {**action, "cut": True} if cut else action
 
 
 def read_openai(tool_calls: Sequence[Any]) -> list[Action]:

@@ -123,7 +123,8 @@ def parse_turn(
     begin = FIRST_CALL[format](spoken) if cut else None
     if cut and (begin is not None or tool_calls):
         begin = len(spoken) if begin is None else begin
-        calls = [unreadable("\n".join(part for part in (spoken[begin:], raw_openai(tool_calls)) if part))]
+        written = "\n".join(part for part in (spoken[begin:], raw_openai(tool_calls)) if part)
+        calls = [unreadable(written, cut=True)]
         speech = spoken[:begin].strip()
     else:
         speech, calls = READERS[format](spoken, stop_tokens)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from gym_enterprise.cli import demo, evaluate, kb, runs, tasks
+from gym_enterprise.cli import demo, doctor, evaluate, kb, runs, tasks, view
 
 
 def make_app() -> typer.Typer:
@@ -18,9 +18,11 @@ def make_app() -> typer.Typer:
     )
     app.callback()(version)
     app.command(name="demo")(demo.demo)
+    app.command(name="doctor")(doctor.doctor)
     app.command(name="eval")(evaluate.evaluate)
     app.command(name="compare")(runs.compare)
     app.command(name="regrade")(runs.regrade)
+    app.command(name="view")(view.view)
     app.add_typer(tasks.app, name="tasks")
     app.add_typer(kb.app, name="kb")
     return app

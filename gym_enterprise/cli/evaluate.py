@@ -20,8 +20,12 @@ INCOMPLETE = 3
 
 def evaluate(
     domain: str = typer.Argument(help='A domain\'s name, or an entry point "module:function".'),
-    agent: str = typer.Option(..., help='Who plays the agent: "oracle", or "openai:MODEL@URL".'),
-    user: str = typer.Option("scripted", help='The customer: "scripted", "replay", "openai:MODEL@URL".'),
+    agent: str = typer.Option(
+        ..., help='Who plays the agent: "oracle", "openai:MODEL@URL", or "module:NAME".'
+    ),
+    user: str = typer.Option(
+        "scripted", help='The customer: "scripted", "replay", "openai:MODEL@URL", or "module:NAME".'
+    ),
     split: str = typer.Option("test", help="Which tasks to play."),
     out: Path = typer.Option(..., help="Folder of the run; made if it is not there."),
     trials: int = typer.Option(1, min=1, help="How often each task is played."),
@@ -32,6 +36,9 @@ def evaluate(
     turn_deadline: float = typer.Option(None, min=0.001, help="Seconds for one turn; later, not scored."),
     episode_deadline: float = typer.Option(
         None, min=0.001, help="Seconds for one episode; later, not scored."
+    ),
+    finish_after: float = typer.Option(
+        1.0, min=0.001, max=1.0, help="Share of the episodes after which the rest is cut, not scored."
     ),
     audit: bool = typer.Option(False, "--audit", help="Grade with both graders."),
     resume: bool = typer.Option(False, "--resume", help="Go on with the run in --out: play what is missing."),
@@ -52,6 +59,7 @@ def evaluate(
         "concurrency": concurrency,
         "turn_deadline": turn_deadline,
         "episode_deadline": episode_deadline,
+        "finish_after": finish_after,
     }
     summary = _play(out, loaded, tasks, agent, user, settings)
     _tell(summary, out, as_json)

@@ -34,7 +34,7 @@ from gym_enterprise.harness.rollout import Record, fail_turn, make_record, seat_
 from gym_enterprise.messages import Seat
 from gym_enterprise.seating import check_player, take_turn_async
 from gym_enterprise.tasks import Task
-from simulators import Player
+from simulators import OpenAIEngine, Player
 
 _log = logging.getLogger("gym_enterprise")
 
@@ -294,11 +294,11 @@ class Batch:
         )
 
     def _note_engines(self, players: Mapping[Seat, Player]) -> None:
-        """Keep the engines of players given by name, which nobody else closes."""
+        """Keep the engines of players given by name whose connections nobody else closes."""
         given = {"agent": self._agent, "user": self._user}
         for seat, player in players.items():
             engine = getattr(player, "engine", None)
-            if isinstance(given[seat], str) and hasattr(engine, "aclose"):
+            if isinstance(given[seat], str) and isinstance(engine, OpenAIEngine):
                 self._engines[id(engine)] = engine
 
     async def _close_engines(self) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from gym_enterprise.domain import Domain
 from gym_enterprise.harness.batch import Batch, Job
+from gym_enterprise.harness.evidence import quiet_tools
 from gym_enterprise.harness.metrics import Summary, summarise
 from gym_enterprise.harness.results import Run, RunWriter, open_run
 from gym_enterprise.harness.rollout import Record
 from gym_enterprise.seating import check_player
 from gym_enterprise.tasks import Task
+
+_log = logging.getLogger("gym_enterprise")
 
 
 async def evaluate(
@@ -75,7 +79,7 @@ async def evaluate(
             watch(run, batch, record)
 
         await batch.run(save)
-        return summarise(run, by_id, planned=run.planned)
+        return _summary(run, domain, by_id, run.planned)
 
 
 def summarise_run(run: Run, domain: Domain) -> Summary:
@@ -86,12 +90,23 @@ def summarise_run(run: Run, domain: Domain) -> Summary:
         domain: The domain that was played.
 
     Raises:
-        UsageError: A task has another content now.
+        UsageError: A task is not there any more, or has another content now.
     """
     records = run.records()
-    return summarise(
-        records, {record.task_id: domain.task(record.task_id) for record in records}, planned=run.planned
-    )
+    names = dict.fromkeys([*run.manifest["content"]["tasks"], *(record.task_id for record in records)])
+    return _summary(records, domain, {name: domain.task(name) for name in names}, run.planned)
+
+
+def _summary(
+    records: Iterable[Record], domain: Domain, tasks: Mapping[str, Task], planned: int | None
+) -> Summary:
+    """Summarise records, with look-before-act where the references of the tasks can be played."""
+    evidence: dict[str, Any] = {}
+    try:
+        evidence = {"quiet": quiet_tools(domain, tasks.values()), "toolset": domain.toolset("agent")}
+    except Exception as error:  # whatever it is, it must not cost the summary of what was played
+        _log.info("look before act is left out, as the references cannot be played: %s", error)
+    return summarise(records, tasks, planned=planned, **evidence)
 
 
 def _name(player: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -147,7 +148,8 @@ def quiet_tools(domain: Domain, tasks: Iterable[Task]) -> frozenset[str]:
     """Name the tools that write, but nothing that is graded: a log, or that a customer was verified.
 
     They are found by playing the references: a tool that writes, is used in one, and changes the graded state
-    in none. A tool that no reference uses is taken to change it.
+    in none. A tool that no reference uses is taken to change it. What was found for the last few domains and
+    contents of tasks is kept.
 
     Args:
         domain: The domain.
@@ -155,7 +157,15 @@ def quiet_tools(domain: Domain, tasks: Iterable[Task]) -> frozenset[str]:
 
     Returns:
         Names of the agent's tools.
+
+    Raises:
+        TaskError: A task does not fit the domain, or its reference does not work.
     """
+    return _quiet_tools(domain, tuple(tasks))
+
+
+@functools.lru_cache(maxsize=8)
+def _quiet_tools(domain: Domain, tasks: tuple[Task, ...]) -> frozenset[str]:
     from gym_enterprise.episode import Episode
 
     toolset = domain.toolset("agent")

@@ -10,11 +10,7 @@ import time
 from pathlib import Path
 from typing import IO
 
-from gym_enterprise.errors import UsageError
-
-
-class RunLocked(UsageError):
-    """Another writer holds the run; nothing was changed."""
+from gym_enterprise.errors import RunLocked, UsageError
 
 
 class FileLock:

@@ -51,6 +51,11 @@ class EpisodeRecord(ScoredEpisode, PlayedEpisode, Protocol):
         ...
 
     @property
+    def error(self) -> str | None:
+        """What broke, when something did."""
+        ...
+
+    @property
     def segments(self) -> Sequence[Mapping[str, Any]]:
         """Token streams of the trained seat."""
         ...
@@ -98,6 +103,8 @@ class Summary:
     """Scored episodes by why they ended; most first."""
     unscored: Mapping[str, int]
     """Unscored episodes by why they ended; most first."""
+    causes: Mapping[str, int]
+    """Unscored episodes by what broke, in its own words; most first."""
     tool_errors: Mapping[str, Mapping[str, int]]
     """Failed calls by seat and code, over all episodes; most first."""
     averages: Mapping[str, float]
@@ -201,6 +208,7 @@ def summarise(
     found = outcomes(records)
     _check(found, records, by_id, planned)
     scored = [record for record in records if record.reward is not None]
+    broken = [record for record in records if record.reward is None]
     done = {id(record): activity(record) for record in records}
     spent = {kind: _tokens(records, kind) for kind in ("tokens_in", "tokens_out")}
     counts = list(found.scored.values())
@@ -213,7 +221,8 @@ def summarise(
         by_family=_groups(records, lambda record: [by_id[record.task_id].family], level, seed),
         by_capability=_groups(records, lambda record: by_id[record.task_id].capabilities, level, seed),
         terminations=_ranked(Counter(record.reason for record in scored)),
-        unscored=_ranked(Counter(record.reason for record in records if record.reward is None)),
+        unscored=_ranked(Counter(record.reason for record in broken)),
+        causes=_ranked(Counter(record.error for record in broken if record.error)),
         tool_errors=_by_seat(episode.errors for episode in done.values()),
         averages=_averages([(record.steps, done[id(record)]) for record in scored]),
         tokens_in=spent["tokens_in"],

@@ -26,28 +26,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from gym_enterprise.errors import UsageError
+from gym_enterprise.errors import RunChanged, RunDamaged, RunExists, UsageError
 from gym_enterprise.harness import manifest as manifests
 from gym_enterprise.harness import trajectories
-from gym_enterprise.harness.lock import FileLock, RunLocked
+from gym_enterprise.harness.lock import FileLock
 from gym_enterprise.harness.manifest import Manifest
 from gym_enterprise.harness.rollout import Record
-from gym_enterprise.harness.trajectories import Appender, RunDamaged
+from gym_enterprise.harness.trajectories import Appender
 from gym_enterprise.tasks import Task
 
 if TYPE_CHECKING:
     from gym_enterprise.domain import Domain
-
-__all__ = [
-    "Run",
-    "RunChanged",
-    "RunDamaged",
-    "RunExists",
-    "RunLocked",
-    "RunWriter",
-    "open_run",
-    "read_run",
-]
 
 LOCK = "lock"
 _OWN_FILES = {LOCK, f"{manifests.NAME}.part"}
@@ -55,14 +44,6 @@ _log = logging.getLogger("gym_enterprise")
 
 Key = tuple[str, int]
 """Task id and number of the trial."""
-
-
-class RunExists(UsageError):
-    """The folder holds a run, and resuming it was not asked for; nothing was changed."""
-
-
-class RunChanged(UsageError):
-    """A run cannot be resumed with another configuration or other content; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from gym_enterprise.errors import GymEnterpriseError, UsageError
+from gym_enterprise.errors import UsageError
 from gym_enterprise.harness.rollout import Record
 
 NAME = "trajectories.jsonl"
-
-
-class RunDamaged(GymEnterpriseError, ValueError):
-    """A results file holds something that its writer never writes; nothing was changed."""
 
 
 def read_lines(path: Path, start: int = 0) -> Iterator[bytes]:

@@ -3,6 +3,8 @@
 from simulators.engines.engine import ChatRequest, Completion, Engine, Request, Sampling, TokenRequest, Usage
 from simulators.engines.errors import ContentError, ContextOverflow, EngineError, FatalError, TransientError
 from simulators.engines.openai import OpenAIEngine, Totals
+from simulators.engines.transformers import TransformersEngine
+from simulators.engines.vllm import VLLMEngine
 
 __all__ = [
     "ChatRequest",
@@ -17,6 +19,8 @@ __all__ = [
     "Sampling",
     "TokenRequest",
     "Totals",
+    "TransformersEngine",
     "TransientError",
     "Usage",
+    "VLLMEngine",
 ]

@@ -42,6 +42,21 @@ def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
         raise
 
 
+async def elsewhere(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Await a coroutine that runs in the background loop, from any loop.
+
+    Args:
+        coroutine: It is cancelled when the caller is.
+
+    Returns:
+        Its result.
+    """
+    _, loop = _loop()
+    if loop is asyncio.get_running_loop():
+        return await coroutine
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
+
+
 def _loop() -> tuple[threading.Thread, asyncio.AbstractEventLoop]:
     global _running
     with _lock:

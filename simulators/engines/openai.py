@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
+from simulators.engines.address import read_address
 from simulators.engines.background import run
 from simulators.engines.engine import ChatRequest, Completion, Request, TokenRequest
 from simulators.engines.errors import ContextOverflow, EngineError, FatalError, TransientError, http_error
@@ -42,12 +43,28 @@ class Totals:
     """Tokens sampled."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Line:
-    """Connections of one event loop."""
+    """Connections of one event loop: a client for each request that is under way.
 
-    client: httpx.AsyncClient
+    One client for all would look at every connection for every request: with 200 of them that takes longer
+    than the request itself.
+    """
+
+    open: Callable[[], httpx.AsyncClient]
+    """Makes a client."""
     slots: asyncio.Semaphore
+    clients: list[httpx.AsyncClient] = field(default_factory=list)
+    """All that were made."""
+    free: list[httpx.AsyncClient] = field(default_factory=list)
+    """Those that wait for a request; the one used last comes first, as its connection is still alive."""
+
+    def take(self) -> httpx.AsyncClient:
+        """Return a client for one request; its caller puts it back into `free`."""
+        if self.free:
+            return self.free.pop()
+        self.clients.append(self.open())
+        return self.clients[-1]
 
 
 class OpenAIEngine:
@@ -136,12 +153,14 @@ class OpenAIEngine:
         async with line.slots:
             patience = Patience(self._attempts, self._deadline, self._rng, self._clock)
             self.totals.calls += 1
+            client = line.take()
             try:
-                completions = await self._persist(line.client, path, body, n, patience)
+                completions = await self._persist(client, path, body, n, patience)
             except BaseException:
                 self.totals.failed += 1
                 raise
             finally:
+                line.free.append(client)
                 self.totals.retries += patience.retries
         self.totals.prompt_tokens += sum(one.usage.prompt_tokens for one in completions)
         self.totals.completion_tokens += sum(one.usage.completion_tokens for one in completions)
@@ -151,7 +170,8 @@ class OpenAIEngine:
         """Close the connections of the running event loop."""
         line = self._lines.pop(asyncio.get_running_loop(), None)
         if line is not None:
-            await line.client.aclose()
+            for client in line.clients:
+                await client.aclose()
 
     def close(self) -> None:
         """Close the connections that code without an event loop has used."""
@@ -189,7 +209,7 @@ class OpenAIEngine:
         limit = min(self._timeout, left)
         try:
             async with asyncio.timeout(limit):
-                answer = await client.post(self.url + path, json=body, headers=self._headers())
+                answer = await client.post(_parsed(where), json=body, headers=self._headers())
         except TimeoutError:
             raise TransientError(f"POST {where} was not answered within {limit:g} s") from None
         except httpx.InvalidURL as error:
@@ -200,7 +220,7 @@ class OpenAIEngine:
             ) from error
         if answer.status_code != 200:
             raise self._without_key(http_error(where, answer.status_code, answer.text, answer.headers))
-        return self._read(where, answer.text, n)
+        return self._read(where, answer.content.decode(errors="replace"), n)  # JSON is UTF-8
 
     def _read(self, where: str, text: str, n: int) -> tuple[Completion, ...]:
         try:
@@ -260,20 +280,21 @@ class OpenAIEngine:
         loop = asyncio.get_running_loop()
         line = self._lines.get(loop)
         if line is None:
-            line = self._lines[loop] = _Line(self._client(), asyncio.Semaphore(self._concurrency))
+            line = self._lines[loop] = _Line(self._opener(), asyncio.Semaphore(self._concurrency))
         return line
 
-    def _client(self) -> httpx.AsyncClient:
+    def _opener(self) -> Callable[[], httpx.AsyncClient]:
         import httpx
 
-        address = urlsplit(self.url)
-        return httpx.AsyncClient(
-            limits=httpx.Limits(
-                max_connections=self._concurrency, max_keepalive_connections=self._concurrency
-            ),
+        address = read_address(self.url)
+        trusted = address.hostname not in ("localhost", "127.0.0.1", "::1")  # no proxy to this machine
+        secure = address.scheme == "https"  # reading the certificates takes longer than a local call
+        return functools.partial(
+            httpx.AsyncClient,
+            limits=httpx.Limits(max_keepalive_connections=1),
             timeout=None,  # each attempt has its own limit
-            verify=address.scheme == "https",  # reading the certificates takes longer than a local call
-            trust_env=address.hostname not in ("localhost", "127.0.0.1", "::1"),  # no proxy to this machine
+            verify=httpx.create_ssl_context(verify=secure, trust_env=trusted),
+            trust_env=trusted,
         )
 
     def __repr__(self) -> str:
@@ -290,6 +311,13 @@ class OpenAIEngine:
         self._lines = WeakKeyDictionary()
 
 
+@functools.lru_cache(maxsize=64)
+def _parsed(url: str) -> httpx.URL:
+    import httpx
+
+    return httpx.URL(url)
+
+
 def _chat(request: ChatRequest) -> dict[str, Any]:
     tools = {"tools": list(request.tools)} if request.tools else {}
     return {"messages": list(request.messages), **tools}
@@ -302,16 +330,9 @@ def _status(error: Any) -> int:
 
 
 def _check(model: str, url: str, **numbers: float) -> None:
-    address = urlsplit(url)
-    if "@" in address.netloc or address.query or address.fragment:
-        raise ValueError(
-            f"The URL of {address.hostname} has a password or a query, which logs would show: leave it out, "
-            f"and put a key into {KEY_VARIABLE}."
-        )
-    if not model or address.scheme not in ("http", "https") or not address.hostname:
-        raise ValueError(
-            f"An engine needs a model and a URL such as http://localhost:8000/v1; got {model!r} and {url!r}."
-        )
+    read_address(url)
+    if not model:
+        raise ValueError(f"An engine needs a model and a URL; there is no model for {url!r}.")
     for name, value in numbers.items():
         if not value > 0:
             raise ValueError(f"{name} should be above 0, got {value!r}.")

@@ -167,6 +167,8 @@ NOT_ACTIONS: list[Any] = [
     {"type": "tool_call", "name": "x", "arguments": {}, "id": "x" * 129},
     {"type": "tool_call", "name": "x", "arguments": {}, "id": "\ud800"},
     {"type": "tool_call", "name": "x", "arguments": {}, "content": 3},
+    {"type": "tool_call", "name": "x", "arguments": {}, "cut": "length"},
+    {"type": "message", "content": "x", "cut": True},
     {"type": "tool_call", "name": "x", "arguments": {"a": b"x"}},
     {"type": "tool_call", "name": "x", "arguments": {1: 2}},
     {"type": "tool_call", "name": "x", "arguments": {"a": 10**5000}},
@@ -186,6 +188,36 @@ def test_what_is_no_action_is_invalid_and_changes_nothing(number: int) -> None:
     assert it.snapshot() == before
     assert 10 < len(str(caught.value)) < 500
     str(caught.value).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("", '<tool_call>{"name": "cancel_order", "arg'),
+        ("", '{"name": "cancel_order", "arguments": {"order_id": "O1"}}'),
+        ("cancel_order", {"order_id": "O1"}),
+    ],
+)
+def test_b023_a_call_of_a_turn_that_was_cut_never_runs_and_its_error_says_why(
+    name: str, arguments: Any
+) -> None:
+    it = opened()
+    it.act("agent", {"type": "tool_call", "name": name, "arguments": arguments, "cut": True})
+    call, answer = it.observe("agent")["messages"][-2:]
+    assert last_error(it, "agent") == "malformed_call"
+    assert "your turn was cut at the token limit" in answer.result["error"]["message"]
+    assert call.call is not None
+    assert (call.call.name, call.call.arguments) == ("", arguments)
+    assert (it.turn, it.step, it.errors, len(it.world.changes())) == ("agent", 2, 1, 0)
+    again = episode()
+    again.retrace([("agent", call.call.name, call.call.arguments)])  # as a saved record is graded
+    assert (again.errors, len(again.world.changes())) == (1, 0)
+
+
+def test_a_call_that_was_not_cut_may_say_so() -> None:
+    it = opened()
+    it.act("agent", {**CANCEL, "cut": False})
+    assert (it.errors, len(it.world.changes())) == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,11 @@ def test_the_arrows_between_the_packages_point_down(package: str, allowed: set[s
 
 def test_the_leaves_import_at_load_time_only_what_their_package_may() -> None:
     may = {"kb": {"numpy", "rank_bm25"}, "simulators": set()}
+    local = ROOT / "simulators" / "engines" / "local"  # loaded by the engine that needs it
     for package, outside in may.items():
         for path in sorted((ROOT / package).rglob("*.py")):
+            if local in path.parents:
+                continue
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
                 names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []

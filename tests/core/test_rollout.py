@@ -134,10 +134,15 @@ def test_the_same_seed_gives_the_same_record() -> None:
     [
         ("oracel", "there is no agent player 'oracel'; by name: 'oracle'"),
         ("scripted", "there is no agent player 'scripted'"),
-        ("hf:SmolLM2", "not part of this version"),
-        ("vllm:qwen", "'openai:MODEL@URL'"),
+        ("hf:", "'hf:' names no model: hf:PATH has a folder"),
+        ("vllm:", "'vllm:' names no model: vllm:PATH has a folder"),
         ("openai:gpt", "is not openai:MODEL@URL"),
         ("openai:gpt@localhost:8000", "is not openai:MODEL@URL"),
+        (
+            "openai:gpt@http://localhost:99999/v1",
+            "The port of 'http://localhost:99999/v1' should be a number",
+        ),
+        ("openai:gpt@http://a..b/v1", "The host of 'http://a..b/v1' should be a name or an address"),
         (dict, "a player has a method act"),
         (None, "a player has a method act"),
         (3, "a player has a method act"),

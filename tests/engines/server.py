@@ -35,6 +35,8 @@ class Asked:
     path: str
     body: dict[str, Any]
     headers: dict[str, str]
+    port: int = 0
+    """The other end of its connection."""
 
 
 class Served:
@@ -57,9 +59,13 @@ def serving(reply: Callable[[int, Asked], Reply] | Sequence[Reply]) -> Iterator[
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def do_GET(self) -> None:
+            self.do_POST()
+
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked = Asked(self.path, body, {k.lower(): v for k, v in self.headers.items()})
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or "{}")
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            asked = Asked(self.path, body, headers, self.client_address[1])
             with lock:
                 number = len(served.asked)
                 served.asked.append(asked)

@@ -168,6 +168,28 @@ def test_no_more_requests_are_under_way_than_allowed() -> None:
     assert most == 2
 
 
+def test_a_connection_is_used_again_and_there_are_no_more_than_requests_at_once() -> None:
+    gate = threading.Barrier(2)
+
+    def reply(number: int, asked: Any) -> Reply:
+        if number >= 3:
+            gate.wait(timeout=30)
+        return GOOD
+
+    with serving(reply) as server:
+
+        async def one_after_the_other_and_then_two_at_once() -> None:
+            async with make(server.url, concurrency=2) as engine:
+                for _ in range(3):
+                    await engine.complete(HELLO)
+                await asyncio.gather(*(engine.complete(HELLO) for _ in range(4)))
+
+        asyncio.run(one_after_the_other_and_then_two_at_once())
+    ports = [asked.port for asked in server.asked]
+    assert len(set(ports[:3])) == 1
+    assert len(set(ports)) == 2
+
+
 # -- what is refused -------------------------------------------------------------------------------------
 
 
@@ -179,11 +201,28 @@ def test_no_more_requests_are_under_way_than_allowed() -> None:
         (("m", "http:///v1"), "a model and a URL"),
         (("m", "http://user:pass@x/v1"), "The URL of x has a password"),
         (("m", "http://x/v1?key=k"), "The URL of x has a password"),
+        (("m", "http://x/v 1"), "a model and a URL"),
+        (("m", "http://x\n/v1"), "a model and a URL"),
+        (("m", "http://[::1/v1"), "cannot be read"),
+        (("m", "http://host:99999/v1"), "The port of .* 1 to 65535"),
+        (("m", "http://host:abc/v1"), "The port of .* 1 to 65535"),
+        (("m", "http://host:0/v1"), "The port of .* 1 to 65535"),
+        (("m", "http://a..b/v1"), "The host of"),
+        (("m", f"http://{'a' * 64}.org/v1"), "The host of"),
+        (("m", "http://<host>/v1"), "The host of"),
     ],
 )
 def test_an_engine_without_a_model_or_a_url_is_refused(arguments: tuple[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         OpenAIEngine(*arguments)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://[::1]:8000/v1", "https://bücher.example", "http://my_service:8000/v1", "http://host.:65535/v1/"],
+)
+def test_addresses_of_every_kind_are_taken(url: str) -> None:
+    assert OpenAIEngine("m", url).url == url.rstrip("/")
 
 
 @pytest.mark.parametrize("setting", ["concurrency", "timeout", "deadline", "attempts"])

@@ -23,7 +23,7 @@ from gym_enterprise import (
 )
 from gym_enterprise.harness import batch as batches
 from gym_enterprise.harness.batch import Batch, Job, Waiting, rollout
-from simulators import ContextOverflow, Synchronous
+from simulators import ContextOverflow, OpenAIEngine, Synchronous
 from tests.core.conversation import CANCEL, say
 from tests.shop import make_domain, task
 
@@ -316,7 +316,7 @@ def test_the_watchdog_tells_seat_step_and_seconds_of_each_live_episode() -> None
 
 
 def test_engines_of_players_given_by_name_are_closed_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Engine:
+    class Engine(OpenAIEngine):
         closed = 0
 
         async def complete(self, request: Any) -> Any:
@@ -325,7 +325,7 @@ def test_engines_of_players_given_by_name_are_closed_at_the_end(monkeypatch: pyt
         async def aclose(self) -> None:
             self.closed += 1
 
-    engine = Engine()
+    engine = Engine("m", "http://localhost/v1")
     monkeypatch.setattr(seating, "_engine", lambda model, url: engine)
     (record,) = play(JOBS[:1], "openai:m@http://localhost/v1")
     assert (record.reason, engine.closed) == ("context_length", 1)

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from gym_enterprise import UsageError, load_domain, seating
+from gym_enterprise import RunExists, UsageError, load_domain, seating
 from gym_enterprise.cli.app import make_app
 from gym_enterprise.cli.progress import Progress
 from gym_enterprise.harness.evaluation import evaluate
-from gym_enterprise.harness.results import RunExists, read_run
-from simulators import Completion, FatalError
+from gym_enterprise.harness.results import read_run
+from simulators import Completion, FatalError, TransientError
 from tests.engines.server import Asked, Reply, chat, choice, serving
 
 ROOT = Path(__file__).parents[2]
@@ -67,6 +67,11 @@ def test_the_summary_is_for_people(tmp_path: Path) -> None:
     assert code == 0
     assert "orders" in output
     assert "coverage 6/6 (100.0%)" in output
+    # As in test_metrics: expedite and cancel change something, each after one read; kb_read opens a document
+    # that no task names as its source.
+    assert "look before act: 4 of 6 scored episodes changed something, after 1.0 reads on average" in output
+    assert "documents of the reference: 0.0% opened before the first change, 0.0% at any time" in output
+    assert "never opened: refunds 6" in output
     assert "pass@1 100.0% (95% interval 29.2% to 100.0%); 6 of 6 scored episodes passed" in output
 
 
@@ -96,8 +101,51 @@ def test_an_unscored_episode_is_told_and_the_exit_code_is_3(
     assert "INCOMPLETE: only 2 of 3 episodes scored" in output
     assert "not scored: agent_error 1" in output
     assert "not scored: confirm trial 0: agent_error: the agent player raised FatalError: 401" in told
+    assert "  1 episode: the agent player raised FatalError: 401, wrong key" in output.splitlines()
     code, output, _ = shop(*arguments, "--resume", agent="openai:m@http://localhost/v1")
     assert (code, "0 of 3 scored episodes passed" in output) == (0, True)
+    assert "look before act: the agent changed nothing" in output
+
+
+def test_a_server_that_is_gone_is_named_once_with_how_many_episodes_it_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Gone:
+        async def complete(self, request: Any) -> Completion:
+            raise TransientError("POST http://h/v1 broke off. Is a server running there? " + "x" * 200)
+
+    monkeypatch.setattr(seating, "_engine", lambda model, url: Gone())
+    code, output, told = shop(tmp_path / "run", "--trials", "4", agent="openai:m@http://localhost/v1")
+    assert code == 3
+    assert output.count("Is a server running there?") == 1
+    assert "  12 episodes: the agent player raised TransientError: POST http://h/v1 broke off." in output
+    assert "Traceback" not in told + output
+
+
+def test_the_three_causes_that_cost_most_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ill:
+        asked = 0
+
+        async def complete(self, request: Any) -> Completion:
+            self.asked += 1
+            raise TransientError(f"cause {self.asked if self.asked < 5 else 5}")
+
+    ill = Ill()
+    monkeypatch.setattr(seating, "_engine", lambda model, url: ill)
+    _, output, _ = shop(tmp_path / "run", "--trials", "3", agent="openai:m@http://localhost/v1")
+    causes = [line.strip() for line in output.splitlines() if line.startswith("  ") and "episode" in line]
+    # Nine episodes: the first four have each their own cause, the other five share one.
+    said = "the agent player raised TransientError: cause"
+    assert causes == [f"5 episodes: {said} 5", f"1 episode: {said} 1", f"1 episode: {said} 2"]
+    assert "  and 2 other causes" in output
+
+
+def test_the_rest_is_cut_after_the_share_that_is_enough_and_played_by_resume(tmp_path: Path) -> None:
+    arguments = (tmp_path / "run", "--trials", "4", "--concurrency", "1")
+    code, output, _ = shop(*arguments, "--finish-after", "0.5")
+    assert (code, "not scored: straggler 6" in output) == (3, True)
+    code, output, _ = shop(*arguments, "--resume")
+    assert (code, "12 of 12 scored episodes passed" in output) == (0, True)
 
 
 def test_ctrl_c_keeps_what_is_done_and_the_run_can_be_resumed(tmp_path: Path) -> None:
@@ -136,6 +184,8 @@ def test_mistakes_are_told_before_a_folder_is_made(tmp_path: Path) -> None:
         "no agent player 'oracel'": ["--agent", "oracel"],
         "split 'test' of .* has no tasks": ["--agent", "oracle", "--split", "test"],
         "no split 'tset'": ["--agent", "oracle", "--split", "tset"],
+        "The port of 'http://host:99999/v1' should be": ["--agent", "openai:m@http://host:99999/v1"],
+        "there is no module 'mine'": ["--agent", "mine:Agent"],
     }.items():
         with pytest.raises(UsageError, match=words):
             run("eval", SHOP, "--split", "train", *arguments, "--out", tmp_path / "run")

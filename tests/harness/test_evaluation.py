@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from gym_enterprise import OraclePlayer
+from gym_enterprise import OraclePlayer, RunChanged, summarise_run
 from gym_enterprise.harness.evaluation import evaluate
 from gym_enterprise.harness.regrading import regrade_run
-from gym_enterprise.harness.results import RunChanged, read_run
+from gym_enterprise.harness.results import read_run
 from simulators import LLMPlayer, OpenAIEngine, Synchronous, TransientError
 from tests.engines.server import Asked, Reply, called, chat, choice, serving
 from tests.shop import make_domain, task
@@ -82,6 +82,21 @@ def test_other_players_or_budgets_are_another_run_and_other_deadlines_are_not(tm
         run(tmp_path / "run", "oracle", TASKS[:1], resume=True, max_steps=5)
     with pytest.raises(RunChanged, match=r'configuration.agent: "oracle" -> "tests.*agent_of"'):
         run(tmp_path / "run", agent_of, TASKS[:1], resume=True)
+
+
+def test_the_summary_says_what_was_read_before_acting_and_is_the_same_from_disk(tmp_path: Path) -> None:
+    summary = run(tmp_path / "run", "oracle")
+    # Each reference looks at the order, a write that is not graded, and then cancels it.
+    assert summary.look_before_act is not None
+    assert (summary.look_before_act.acted, summary.look_before_act.reads_before) == (10, 1.0)
+    assert summarise_run(read_run(tmp_path / "run"), SHOP) == summary
+
+
+def test_references_that_cannot_be_played_cost_no_summary(tmp_path: Path) -> None:
+    broken = task("t0", reference=[{"name": "no_such_tool", "arguments": {}}])
+    summary = run(tmp_path / "run", "oracle", [broken, *TASKS[1:]])
+    assert (summary.overall.passed, summary.unscored) == (9, {"harness_error": 1})
+    assert summary.look_before_act is None
 
 
 # -- a server that fails ----------------------------------------------------------------------------------

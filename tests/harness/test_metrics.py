@@ -174,6 +174,7 @@ class Duck:
     steps: int = 1
     transcript: Any = ()
     usage: dict[str, Any] = field(default_factory=dict)
+    error: str | None = None
     segments: Any = ()
     faults: dict[str, Any] = field(default_factory=dict)
 

@@ -11,9 +11,20 @@ from typing import Any
 
 import pytest
 
-from gym_enterprise import Episode, Record, UsageError, regrade, run_episode
+from gym_enterprise import (
+    Episode,
+    Record,
+    RunChanged,
+    RunDamaged,
+    RunExists,
+    RunLocked,
+    UsageError,
+    open_run,
+    read_run,
+    regrade,
+    run_episode,
+)
 from gym_enterprise.harness import manifest as manifests
-from gym_enterprise.harness.results import RunChanged, RunDamaged, RunExists, RunLocked, open_run, read_run
 from gym_enterprise.harness.trajectories import format_record
 from tests.harness.records import did, record, said, trials
 from tests.shop import make_domain

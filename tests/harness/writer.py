@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gym_enterprise.harness.results import RunLocked, open_run
+from gym_enterprise import RunLocked, open_run
 from tests.harness.records import record, said
 
 

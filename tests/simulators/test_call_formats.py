@@ -108,7 +108,7 @@ def test_b023_no_call_of_a_cut_turn_runs(format: str) -> None:
     turn = read(format, CANCEL, REFUND, finish_reason="length")
     (action,) = turn.actions
     assert turn.cut
-    assert (action["type"], action["name"]) == ("tool_call", "")
+    assert (action["type"], action["name"], action["cut"]) == ("tool_call", "", True)
     assert "cancel_order" in action["arguments"]
 
 

@@ -268,6 +268,7 @@ def test_b023_no_call_of_a_cut_turn_runs(finish: str) -> None:
     it.act("agent", act(player, it))
     if finish == "length":
         assert last_error(it, "agent") == "malformed_call"
+        assert "cut at the token limit" in it.observe("agent")["messages"][-1].content
         assert it.step == 2
     it.act("agent", act(player, it))
     assert len(it.world.changes()) == (0 if finish == "length" else 1)

@@ -181,13 +181,13 @@ def test_json_format_leaves_speech_alone(text: str) -> None:
 )
 def test_b023_no_call_of_a_cut_turn_runs(text: str, format: Any) -> None:
     turn = parse_turn(text, format, finish_reason="length")
-    assert turn.actions == (unreadable(text),)
+    assert turn.actions == (unreadable(text) | {"cut": True},)
     assert turn.cut
 
 
 def test_b023_speech_before_a_cut_call_is_said_beside_it() -> None:
     turn = parse_turn('Let me check. <tool_call>{"name":', finish_reason="length")
-    assert turn.actions == ({**unreadable('<tool_call>{"name":'), "content": "Let me check."},)
+    assert turn.actions == ({**unreadable('<tool_call>{"name":'), "cut": True, "content": "Let me check."},)
 
 
 def test_b023_cut_speech_is_a_message_and_cut_reasoning_is_blank() -> None:

@@ -1,0 +1,176 @@
+"""`Scheduler`: the thread that decodes what many callers ask of one model."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+
+import torch
+
+from simulators.engines.errors import EngineError, FatalError, TransientError
+from simulators.engines.local.decoding import Batch, Row
+
+LINGER = 10.0
+"""Seconds that the thread waits for more to do before it ends; the next request starts another one."""
+
+
+class Scheduler:
+    """Decodes rows that are submitted from any thread.
+
+    One turn reads the prompts of rows that have come, as far as the batch has room, and samples one token for
+    each row of the batch. A failure is that of the rows it happened to; the thread goes on with the others.
+
+    Args:
+        batch: What it decodes; nothing else may use it.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._change = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._arrived: list[Row] = []
+        self._waiting: list[Row] = []  # the thread's own, in order
+        self._cancelled, self._closed = False, False
+        self._turning, self._pauses = False, 0
+
+    def submit(self, row: Row) -> None:
+        """Put a row into the queue.
+
+        Raises:
+            FatalError: The scheduler is closed.
+        """
+        row.future.add_done_callback(self._note)
+        with self._change:
+            if self._closed:
+                raise _closed()
+            self._arrived.append(row)
+            # A fork has the object, but not the thread.
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._work, name="decoding", daemon=True)
+                atexit.register(self.close)  # a thread that the end of the process meets in a pass aborts it
+                self._thread.start()
+            self._change.notify_all()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Wait for the end of the turn under way, and let no other one begin meanwhile."""
+        with self._change:
+            self._pauses += 1
+            self._change.wait_for(lambda: not self._turning)
+        try:
+            yield
+        finally:
+            with self._change:
+                self._pauses -= 1
+                self._change.notify_all()
+
+    def reset(self) -> None:
+        """Forget all keys and values; rows under way are read again, with what they have sampled."""
+        with self.paused():
+            self._waiting[:0] = self._batch.clear()
+
+    def close(self) -> None:
+        """Fail what is under way, and take nothing more."""
+        with self._change:
+            self._closed, thread = True, self._thread
+            self._change.notify_all()
+        if thread is not None:
+            thread.join()
+        rows = [*self._batch.clear(), *self._waiting, *self._arrived]
+        self._waiting, self._arrived = [], []
+        _deliver(rows, _closed)
+
+    def _note(self, future: Future[Row]) -> None:
+        if future.cancelled():
+            self._cancelled = True
+
+    def _has_work(self) -> bool:
+        return bool(self._arrived or self._waiting or self._batch.rows)
+
+    def _work(self) -> None:
+        with torch.inference_mode():
+            while self._next_turn():
+                try:
+                    self._turn()
+                except Exception as error:  # in the batch itself, so that none of its rows can go on
+                    self._fail([*self._waiting, *self._batch.rows], error)
+                    self._waiting = []
+                finally:
+                    with self._change:
+                        self._turning = False
+                        self._change.notify_all()
+
+    def _next_turn(self) -> bool:
+        """Wait until there is something to do; False when the thread should end."""
+        with self._change:
+            while not self._closed and (self._pauses or not self._has_work()):
+                if not self._change.wait(LINGER) and not self._has_work():
+                    break
+            if self._closed or not self._has_work():
+                self._thread = None
+                atexit.unregister(self.close)
+                return False
+            self._turning = True
+            self._waiting += self._arrived
+            self._arrived = []
+            return True
+
+    def _turn(self) -> None:
+        if self._cancelled:
+            self._cancelled = False
+            self._batch.drop(lambda row: row.future.cancelled())
+            self._waiting = [row for row in self._waiting if not row.future.cancelled()]
+        while group := self._batch.next_group(self._waiting):
+            self._attempt(group, lambda rows: self._batch.read(rows))
+        if self._batch.rows:
+            self._attempt(tuple(self._batch.rows), lambda rows: self._batch.step())
+
+    def _attempt(self, rows: Sequence[Row], work: Callable[[Sequence[Row]], list[Row]]) -> None:
+        try:
+            _deliver(work(rows))
+        except Exception as error:
+            self._fail(rows, error)
+
+    def _fail(self, rows: Sequence[Row], error: Exception) -> None:
+        failed = set(map(id, rows))
+        self._batch.drop(lambda row: id(row) in failed)
+        if _out_of_memory(error):  # the other rows begin anew, with buffers as small as can be
+            self._waiting[:0] = self._batch.clear()
+        _deliver(rows, lambda: _meaning(error, len(rows)))
+
+
+def _deliver(rows: Iterable[Row], error: Callable[[], EngineError] | None = None) -> None:
+    """Give rows to those who wait for them, as done or failed."""
+    for row in rows:
+        if row.future.set_running_or_notify_cancel():
+            fault = row.error if error is None else error()
+            if fault is None:
+                row.future.set_result(row)
+            else:
+                row.future.set_exception(fault)
+
+
+def _meaning(error: Exception, rows: int) -> EngineError:
+    what = f"{type(error).__name__} {error}".rstrip()
+    if _out_of_memory(error):
+        meaning: EngineError = TransientError(
+            f"There was not enough memory for {rows} rows: {what}. It may do with fewer of them at once "
+            "(max_batch) or a smaller cache (cache_tokens)"
+        )
+    else:
+        meaning = FatalError(f"The model failed on {rows} rows: {what}")
+    meaning.__cause__ = error
+    return meaning
+
+
+def _out_of_memory(error: Exception) -> bool:
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "allocate memory" in str(error)  # as torch says it on a CPU
+
+
+def _closed() -> FatalError:
+    return FatalError("The engine is closed: it completes nothing any more. Make a new one.")
