@@ -55,6 +55,8 @@ class TransformersEngine:
         cache_tokens: Most tokens whose keys and values are kept beside those of requests under way; 0 keeps
             none. It should have room for all conversations under way, as the least recently used goes first.
         seed: For requests that have none.
+        inline: Decode in the event loop of the callers instead of a thread: then nothing depends on how fast
+            threads are, and the same requests of one loop give the same bits. All callers are in one loop.
 
     Raises:
         FatalError: The model is of another kind, its window is unknown, or there is no chat template.
@@ -77,6 +79,7 @@ class TransformersEngine:
         max_batch: int = 32,
         cache_tokens: int = CACHE_TOKENS,
         seed: int = 0,
+        inline: bool = False,
     ) -> None:
         from simulators.engines.local.causal_lm import CausalLM
         from simulators.engines.local.decoding import Batch
@@ -95,7 +98,7 @@ class TransformersEngine:
         _check(max_batch, cache_tokens)
         self._limits = Limits(known.name, self.window, known.vocabulary)
         self._seed, self._unseeded = seed, itertools.count()
-        self._lock = threading.Lock()
+        self._lock, self._inline = threading.Lock(), inline
         self._scheduler = Scheduler(Batch(known, max_batch, PrefixCache(cache_tokens)))
 
     @classmethod
@@ -159,7 +162,7 @@ class TransformersEngine:
         try:
             generation = Generation.of(request, self.template, self._limits)
             row = self._row(generation)
-            self._scheduler.submit(row)
+            self._scheduler.submit(row, asyncio.get_running_loop() if self._inline else None)
             try:
                 await asyncio.wrap_future(row.future)
             finally:

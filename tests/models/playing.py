@@ -14,20 +14,27 @@ from gym_enterprise.harness.metrics import Summary
 from gym_enterprise.harness.regrading import regrade_run
 from gym_enterprise.harness.report import write_report
 from gym_enterprise.harness.results import read_run
-from simulators import LLMPlayer, Sampling
+from simulators import LLMPlayer, OpenAIEngine, Sampling
 
 BANK = load_domain("banking")
 _TASKS = [task for split in ("train", "validation", "test") for task in BANK.tasks[split].values()]
 _MOST_WORDS, _MOST_STEPS = 32, 6
 
 
-def played(out: Path, agent: Any, user: Any, tasks: int, trained: str) -> tuple[Summary, list[Record]]:
+def played(
+    out: Path, agent: Any, user: Any, tasks: int, trained: str, connected: OpenAIEngine | None = None
+) -> tuple[Summary, list[Record]]:
     """Play, save, read back, grade again and write the report, as the command line does."""
-    summary = asyncio.run(
-        evaluate(
-            out, BANK, _TASKS[:tasks], agent, user, max_steps=_MOST_STEPS, concurrency=tasks, trained=trained
-        )
-    )
+
+    async def play() -> Summary:
+        settings = {"max_steps": _MOST_STEPS, "concurrency": tasks, "trained": trained}
+        try:
+            return await evaluate(out, BANK, _TASKS[:tasks], agent, user, **settings)
+        finally:
+            if connected is not None:
+                await connected.aclose()
+
+    summary = asyncio.run(play())
     run = read_run(out)
     records = list(run.records())
     assert len(records) == tasks

@@ -103,8 +103,9 @@ def test_the_template_writes_what_the_server_writes_and_tokens_come_back(url: st
 
 
 def test_the_model_plays_ten_episodes_as_agent(url: str, folder: Path, tmp_path: Path) -> None:
-    player = model(engine(url), ChatTemplate.load(folder))
-    summary, records = played(tmp_path / "run", player, "scripted", 10, "agent")
+    it = engine(url)
+    player = model(it, ChatTemplate.load(folder))
+    summary, records = played(tmp_path / "run", player, "scripted", 10, "agent", it)
     check(records, "agent")
     assert summary.drift == 0
     assert summary.overall.scored == 10
@@ -112,8 +113,9 @@ def test_the_model_plays_ten_episodes_as_agent(url: str, folder: Path, tmp_path:
 
 
 def test_the_model_plays_five_episodes_as_customer(url: str, folder: Path, tmp_path: Path) -> None:
-    player = model(engine(url), ChatTemplate.load(folder))
-    summary, records = played(tmp_path / "run", "oracle", player, 5, "user")
+    it = engine(url)
+    player = model(it, ChatTemplate.load(folder))
+    summary, records = played(tmp_path / "run", "oracle", player, 5, "user", it)
     check(records, "user")
     assert summary.drift == 0
     print(told(records))

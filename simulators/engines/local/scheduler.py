@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,8 +18,12 @@ LINGER = 10.0
 """Seconds that the thread waits for more to do before it ends; the next request starts another one."""
 
 
+PAUSE = 0.001
+"""Seconds after which an event loop looks again whether a pause is over."""
+
+
 class Scheduler:
-    """Decodes rows that are submitted from any thread.
+    """Decodes rows that are submitted from any thread, in a thread of its own or in an event loop.
 
     One turn reads the prompts of rows that have come, as far as the batch has room, and samples one token for
     each row of the batch. A failure is that of the rows it happened to; the thread goes on with the others.
@@ -35,9 +40,14 @@ class Scheduler:
         self._waiting: list[Row] = []  # the thread's own, in order
         self._cancelled, self._closed = False, False
         self._turning, self._pauses = False, 0
+        self._loop: asyncio.AbstractEventLoop | None = None  # where turns are taken, unless in the thread
 
-    def submit(self, row: Row) -> None:
+    def submit(self, row: Row, loop: asyncio.AbstractEventLoop | None = None) -> None:
         """Put a row into the queue.
+
+        Args:
+            row: The row.
+            loop: The running event loop, when turns are to be taken in it, between what else is ready there.
 
         Raises:
             FatalError: The scheduler is closed.
@@ -47,6 +57,11 @@ class Scheduler:
             if self._closed:
                 raise _closed()
             self._arrived.append(row)
+            if loop is not None:
+                if self._loop is not loop:  # of one that has ended, the turns have ended too
+                    self._loop = loop
+                    loop.call_soon(self._take_turns, loop)
+                return
             # A fork has the object, but not the thread.
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._work, name="decoding", daemon=True)
@@ -93,15 +108,26 @@ class Scheduler:
     def _work(self) -> None:
         with torch.inference_mode():
             while self._next_turn():
-                try:
-                    self._turn()
-                except Exception as error:  # in the batch itself, so that none of its rows can go on
-                    self._fail([*self._waiting, *self._batch.rows], error)
-                    self._waiting = []
-                finally:
-                    with self._change:
-                        self._turning = False
-                        self._change.notify_all()
+                self._turn()
+                with self._change:
+                    self._turning = False
+                    self._change.notify_all()
+
+    def _take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take one turn in an event loop, and the next one when it has done what is ready by then."""
+        if self._loop is not loop:
+            return
+        if self._pauses:
+            loop.call_later(PAUSE, self._take_turns, loop)
+            return
+        with torch.inference_mode():
+            self._waiting += self._arrived
+            self._arrived = []
+            self._turn()
+        if self._has_work():
+            loop.call_soon(self._take_turns, loop)
+        else:
+            self._loop = None
 
     def _next_turn(self) -> bool:
         """Wait until there is something to do; False when the thread should end."""
@@ -119,6 +145,13 @@ class Scheduler:
             return True
 
     def _turn(self) -> None:
+        try:
+            self._read_and_step()
+        except Exception as error:  # in the batch itself, so that none of its rows can go on
+            self._fail([*self._waiting, *self._batch.rows], error)
+            self._waiting = []
+
+    def _read_and_step(self) -> None:
         if self._cancelled:
             self._cancelled = False
             self._batch.drop(lambda row: row.future.cancelled())
