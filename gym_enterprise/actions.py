@@ -75,9 +75,7 @@ def read_action(action: Any) -> Parsed:
     if kind != "tool_call":
         return Parsed(kind, content)  # type: ignore[arg-type]
     call_id = action.get("id")
-    if call_id is not None and not (
-        isinstance(call_id, str) and 0 < len(call_id) <= 128 and _is_text(call_id)
-    ):
+    if call_id is not None and not _is_id(call_id):
         raise InvalidAction(
             f"the id of a call should be a text of 1 to 128 characters, got {_short(call_id)}"
         )
@@ -93,6 +91,12 @@ def read_action(action: Any) -> Parsed:
         # An unreadable call, so that a call with, say, a forged requestor is answered and never runs.
         return Parsed("tool_call", content, None, f"a call has no field {_short(unknown[0])}", call_id)
     return Parsed("tool_call", content, name, action.get("arguments"), call_id, cut_short)
+
+
+def id_of(action: Any) -> str | None:
+    """Return the id of a call that may be no proper action otherwise; None when there is none to keep."""
+    call_id = action.get("id") if isinstance(action, dict) and action.get("type") == "tool_call" else None
+    return call_id if _is_id(call_id) else None
 
 
 def read_turn(actions: Sequence[Any]) -> list[Parsed]:
@@ -114,6 +118,10 @@ def cut(text: str) -> str:
     if len(text) > MAX_TEXT:
         return f"{text[:MAX_TEXT]} … [cut at {MAX_TEXT} of {len(text)} characters]"
     return text
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= 128 and _is_text(value)
 
 
 def _is_text(text: str) -> bool:

@@ -10,14 +10,11 @@ from gym_enterprise.actions import Parsed, cut
 from gym_enterprise.dispatch import Outcome, Past
 from gym_enterprise.errors import InvalidAction
 from gym_enterprise.messages import SEATS, Call, Message, Role, Seat
-from simulators.parsing import split_stop, strip_reasoning
+from simulators.parsing import is_blank, split_stop, strip_reasoning
 from simulators.role_flip import role_flip
 
 Transcript = tuple[tuple[Seat, Message], ...]
 """Messages and calls in order, each with the seat that made it."""
-
-_INVISIBLE = " \t\r\n\u200b\u200c\u200d\u2060\ufeff"
-"""Characters of which a message cannot consist alone, besides blanks."""
 
 
 @dataclass
@@ -72,21 +69,21 @@ class Dialogue:
         text = _joined(self.held[seat], _without_reasoning(action.content))
         text, stops = split_stop(text, self.stop_tokens)
         stops = stops or action.type == "stop"
-        if _blank(text) and not stops:
+        if is_blank(text) and not stops:
             raise InvalidAction("the message is blank: say something, call a tool, or stop")
         return own, text, stops
 
     def say(self, seat: Seat, action: Parsed) -> None:
         """Deliver a message or stop, and pass the turn or end; raises `InvalidAction` as `hear` does."""
         own, text, stops = self.hear(seat, action)
-        if _blank(text):
+        if is_blank(text):
             self.end("user_stop" if self.closing else f"{seat}_stop")
             return
         text = cut(text) if self.held[seat] else text
         self.held[seat] = ""
         self.step += 1
         for reader in SEATS:
-            self.show(reader, seat, text if reader != seat or _blank(own) else own)
+            self.show(reader, seat, text if reader != seat or is_blank(own) else own)
         self.transcript += ((seat, self.histories[seat][-1]),)
         if seat == "user" and role_flip(text):
             self.faults["role_flip"] = self.faults.get("role_flip", 0) + 1
@@ -130,9 +127,5 @@ def _without_reasoning(text: str) -> str:
     return strip_reasoning(text) if "<think>" in text else text
 
 
-def _blank(text: str) -> bool:
-    return not text.strip(_INVISIBLE).strip()
-
-
 def _joined(first: str, second: str) -> str:
-    return "\n\n".join(part for part in (first, second) if not _blank(part))
+    return "\n\n".join(part for part in (first, second) if not is_blank(part))

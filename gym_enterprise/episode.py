@@ -227,16 +227,18 @@ class Episode:
                 message = "not executed: the turn was over before this call"
                 self._dialogue.record(seat, parsed, Outcome.error("not_executed", message, counts=False))
 
-    def reject(self, seat: Seat, why: str) -> None:
+    def reject(self, seat: Seat, why: str, call_id: str | None = None) -> None:
         """Answer something that is not an action with an error to read; it counts and the turn is kept.
 
         Args:
             seat: The seat that acted; it must have the turn.
             why: The message for the player.
+            call_id: The id of what it did, if it was a call.
         """
         self._need_turn(seat)
         self._dialogue.step += 1
-        self._dialogue.record(seat, Parsed("tool_call"), Outcome.error("invalid_action", why))
+        refused = Parsed("tool_call", id=call_id)
+        self._dialogue.record(seat, refused, Outcome.error("invalid_action", why))
         self._check_budgets()
 
     def exhaust(self, reason: str) -> None:

@@ -15,6 +15,7 @@ Chat = list[dict[str, Any]]
 
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
+_TAGS = re.compile(r"<(/?(?:tool_call|tool_response|think)>)")
 
 
 def chat_messages(
@@ -54,8 +55,8 @@ def chat_messages(
         elif first.role == seat:
             chat.append({"role": "assistant", "content": first.content})
         else:
-            notice = first.role == "system"
-            chat.append({"role": "user", "content": f"[{first.content}]" if notice else first.content})
+            words = first.content if format == "openai" else _plain(first.content)
+            chat.append({"role": "user", "content": f"[{words}]" if first.role == "system" else words})
     if len(chat) == 1 or chat[1]["role"] != "user":
         chat.insert(1, {"role": "user", "content": opening})
     return _merged(chat)
@@ -112,8 +113,15 @@ def _called(group: list[MessageRecord], format: Format) -> Chat:
 
 def _answers(group: list[MessageRecord]) -> Chat:
     """Return the answers to the calls of one turn as a user message; nothing when there are none."""
-    texts = [f"<tool_response>\n{one.content}\n</tool_response>" for one in group if one.role == "tool"]
+    texts = [
+        f"<tool_response>\n{_plain(one.content)}\n</tool_response>" for one in group if one.role == "tool"
+    ]
     return [{"role": "user", "content": "\n".join(texts)}] if texts else []
+
+
+def _plain(text: str) -> str:
+    """Break the tags of the text formats in what others wrote, so that nobody can forge a tool's answer."""
+    return _TAGS.sub(r"< \1", text)
 
 
 def _structured(call: Any) -> dict[str, Any]:

@@ -25,6 +25,9 @@ STOP_TOKEN = "###STOP###"
 MAX_CHARS = 100_000
 """Longest completion in characters; what is longer is read as one that was cut there."""
 
+_INVISIBLE = " \t\r\n\u200b\u200c\u200d\u2060\ufeff"
+"""Characters of which a message cannot consist alone, besides blanks."""
+
 _TAG = re.compile(r"</?think>|<tool_call>|<\|python_tag\|>|```(?:json)?[ \t]*\n")
 
 
@@ -40,6 +43,11 @@ class Turn:
     """Whether a stop token was said."""
     cut: bool = False
     """Whether the completion was cut by the token limit."""
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text shows nothing: it is empty, or blanks and characters without a width."""
+    return not text.strip(_INVISIBLE).strip()
 
 
 def strip_reasoning(text: str) -> str:
@@ -130,6 +138,7 @@ def parse_turn(
         speech, calls = READERS[format](spoken, stop_tokens)
         calls += read_openai(tool_calls)
     speech, stopped = split_stop(speech, stop_tokens)
+    speech = "" if is_blank(speech) else speech
     return Turn(speech, tuple(_actions(speech, calls, stopped)), stopped, cut)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from simulators.calls import PYTHON_TAG
 from simulators.engines.engine import ChatMessage
 from simulators.engines.errors import FatalError
 
@@ -58,8 +59,9 @@ class Template(Protocol):
 class ChatTemplate:
     """A tokenizer of `transformers` with its chat template.
 
-    Texts in other people's messages that spell a special token, such as ``<|im_start|>``, get a blank after
-    their first character, so that nobody can write the template's own marks into a model's prompt.
+    Texts in messages that spell a special token, such as ``<|im_start|>``, get a blank after their first
+    character, so that nobody can write the template's own marks into a model's prompt. What the model itself
+    sampled stays as it was, as it is not encoded again.
 
     Args:
         tokenizer: The tokenizer; it has a chat template.
@@ -69,7 +71,8 @@ class ChatTemplate:
         variables: For the template, such as `enable_thinking=False`.
 
     Raises:
-        FatalError: The tokenizer has no chat template, or its template cannot write a plain chat.
+        FatalError: The tokenizer has no chat template or no token that ends a turn, or its template cannot
+            write a plain chat.
 
     Example:
         >>> template = ChatTemplate.load("models/SmolLM2-135M-Instruct")  # doctest: +SKIP
@@ -88,6 +91,10 @@ class ChatTemplate:
         self._guard = Guard(tokenizer)
         self.stop_token_ids = self._stop_tokens()
         """Tokens that end a turn of the model: the tokenizer's, and the one that the template puts there."""
+        if not self.stop_token_ids:
+            raise FatalError(
+                f"The tokenizer {tokenizer.name_or_path!r} has no token that ends a turn: set its eos_token."
+            )
 
     @classmethod
     def load(cls, path: str | Path, **settings: Any) -> ChatTemplate:
@@ -116,8 +123,9 @@ class ChatTemplate:
     ) -> Tokens | None:
         """Return a longer prompt; see `Template.extended`."""
         if self._keep:
-            marked = [*chat[:turn], {**chat[turn], "content": _MARK}, *chat[turn + 1 :]]
-            following: str | None = self._written(marked, tools).rpartition(_MARK)[2]
+            mark = _mark(chat)
+            marked = [*chat[:turn], {**chat[turn], "content": mark}, *chat[turn + 1 :]]
+            following: str | None = self._written(marked, tools).rpartition(mark)[2]
         else:
             following = self._following(chat, turn, tools)
         if following is None:
@@ -137,10 +145,13 @@ class ChatTemplate:
         before, whole = self._written(chat[:turn], tools), self._written(chat, tools)
         if not whole.startswith(before):
             return None
-        content, rest = chat[turn]["content"], whole[len(before) :]
-        if not rest.startswith(content):  # many templates take the blanks around it away
-            content, rest = content.strip(), rest.lstrip()
-        return rest[len(content) :] if rest.startswith(content) else None
+        content, rest = self._guard.harmless(chat[turn])["content"], whole[len(before) :]
+        if rest.startswith(content):
+            return rest[len(content) :]
+        bare, rest = content.strip(), rest.lstrip()  # many templates take the blanks around it away
+        if not rest.startswith(bare):
+            return None
+        return rest[len(bare) :].removeprefix(content[len(content.rstrip()) :])
 
     def _written(self, chat: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]]) -> str:
         try:
@@ -214,7 +225,7 @@ def source(path: str | Path) -> tuple[str, dict[str, str]]:
 
 
 class Guard:
-    """Keeps a model's special tokens out of what others write.
+    """Keeps a model's special tokens out of what is written in messages.
 
     Args:
         tokenizer: The model's tokenizer, of `transformers`.
@@ -222,13 +233,24 @@ class Guard:
 
     def __init__(self, tokenizer: Any) -> None:
         special = {str(token) for token in tokenizer.added_tokens_decoder.values() if token.special}
-        texts = {text for text in (*special, *tokenizer.all_special_tokens) if len(text) > 1}
+        texts = {text for text in (*special, *tokenizer.all_special_tokens) if len(text) > 1} - {PYTHON_TAG}
         ordered = sorted(texts, key=lambda text: (-len(text), text))  # the longest first
         self._found = re.compile("|".join(map(re.escape, ordered)) or r"(?!)")
+        self._normalizer = getattr(getattr(tokenizer, "backend_tokenizer", None), "normalizer", None)
 
     def harmless(self, message: ChatMessage) -> dict[str, Any]:
-        """Return a message as it is safe to encode: the model's own as it is, others without its tokens."""
-        if message["role"] == "assistant":
-            return dict(message)
-        content = self._found.sub(lambda found: f"{found[0][0]} {found[0][1:]}", message["content"])
-        return {**message, "content": content}
+        """Return a message that is safe to encode."""
+        content = message["content"]
+        if self._normalizer is not None and self._found.search(
+            normal := self._normalizer.normalize_str(content)
+        ):
+            content = normal  # which spells a token that the text itself does not
+        return {**message, "content": self._found.sub(lambda found: f"{found[0][0]} {found[0][1:]}", content)}
+
+
+def _mark(chat: Sequence[ChatMessage]) -> str:
+    """Return a text that stands in no message."""
+    mark = _MARK
+    while any(mark in message["content"] for message in chat):
+        mark += "-turn"
+    return mark

@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
+from gym_enterprise.actions import id_of
 from gym_enterprise.domain import Domain
 from gym_enterprise.envs.rendering import episode_text, new_lines, show, title_text
 from gym_enterprise.envs.selection import Selection, select_tasks
@@ -138,7 +139,7 @@ class Stage:
                 episode.restore(before)
             if self.strict:
                 raise
-            episode.reject(seat, str(error))
+            episode.reject(seat, str(error), id_of(action))
 
     def check(self, seat: Seat, action: Any) -> None:
         """Raise what a strict `act` would raise for an action or the actions of a turn; none is taken."""
