@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import contextvars
 import functools
 import hashlib
 import importlib
 import inspect
 import logging
 import re
+import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import simulators
+from gym_enterprise.actions import id_of
 from gym_enterprise.errors import InvalidAction, SimulatorError, UsageError
 from gym_enterprise.messages import Seat
 from simulators import (
@@ -146,7 +151,8 @@ async def take_turn_async(episode: Episode, seat: Seat, player: Player) -> None:
     Args:
         episode: The episode; the seat has the turn.
         seat: The seat.
-        player: Who sits in it; one without `aact` thinks in a thread.
+        player: Who sits in it; one without `aact` thinks in a thread, which begins at once and keeps neither
+            the event loop nor the process from ending.
 
     Raises:
         SimulatorError: The user gave nothing usable, or a player raised. The caller ends the episode.
@@ -157,12 +163,42 @@ async def take_turn_async(episode: Episode, seat: Seat, player: Player) -> None:
             if hasattr(player, "aact"):
                 action = await player.aact(observation)
             else:
-                action = await asyncio.to_thread(player.act, observation)
+                action = await _in_a_thread(player.act, observation)
         except Exception as error:
             _give_up(episode, seat, error)
             return
         if _settled(episode, seat, action, attempt):
             return
+
+
+async def _in_a_thread(act: Callable[[Any], Any], observation: Any) -> Any:
+    """Call a player in a thread of its own.
+
+    The threads of `asyncio.to_thread` are few, so that some that hang would keep everybody else waiting, and
+    the process waits for them at its end.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+
+    def settle(action: Any, error: BaseException | None) -> None:
+        if not done.done():  # the turn was not abandoned
+            done.set_result((action, error))
+
+    def think() -> None:
+        action, error = None, None
+        try:
+            action = act(observation)
+        except BaseException as raised:
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+            loop.call_soon_threadsafe(settle, action, error)
+
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(think,), name="player", daemon=True).start()
+    action, error = await done
+    if error is not None:
+        raise error
+    return action
 
 
 def _give_up(episode: Episode, seat: Seat, error: Exception) -> None:
@@ -184,7 +220,7 @@ def _settled(episode: Episode, seat: Seat, action: Any, attempt: int) -> bool:
             if attempt == ATTEMPTS:
                 raise SimulatorError(f"{ATTEMPTS} unusable actions of the user, the last: {error}") from error
             return False
-        episode.reject(seat, str(error))
+        episode.reject(seat, str(error), id_of(action))
     return True
 
 

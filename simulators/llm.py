@@ -7,25 +7,26 @@ import copy
 import functools
 import hashlib
 import json
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template as Text
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from simulators.calls import READERS, Format, unreadable
-from simulators.chat import chat_messages
+from simulators.chat import Chat, chat_messages
 from simulators.engines.background import run
 from simulators.engines.engine import ChatRequest, Completion, Engine, Request, Sampling, TokenRequest, Usage
 from simulators.engines.errors import ContentError, FatalError
 from simulators.faults import faults
+from simulators.lineage import continues, led_to
 from simulators.parsing import STOP_TOKEN, Turn, parse_turn
 from simulators.player import Action, MessageRecord, Observation
 from simulators.scenario import scenario_text
 from simulators.template import Template
 from simulators.tokens import Segment, segments
-from simulators.turns import Place, marked, place, spoken
+from simulators.turns import marked, place, spoken
 
 History = tuple[MessageRecord, ...]
 
@@ -35,6 +36,7 @@ _OPENINGS = {
     "agent": "[A customer has opened the chat. Write your first message.]",
     "user": "[The chat is open. Write your first message to the agent.]",
 }
+_NOTHING: tuple[Action, ...] = ({"type": "message", "content": ""},)
 _PROMPTS = Path(__file__).parent / "prompts"
 
 
@@ -131,12 +133,13 @@ class LLMPlayer:
         self._format: Format = format
         self._sampling = sampling or Sampling(max_tokens=MAX_TOKENS)
         self._stop_tokens = tuple(stop_tokens or view.stop_tokens or (STOP_TOKEN,))
+        self._removed = (*self._stop_tokens, *view.stop_tokens)  # from what stands in a history
         self._attempts = attempts if self.seat == "user" else 1
         schemas = tuple(spec.to_dict() for spec in view.tools)
         self._tools = schemas if format == "openai" else ()
         self._system = _system_text(view, prompt, format, schemas, self._stop_tokens[0])
         self._turns: dict[int, list[ModelTurn]] = {}
-        self._lock = asyncio.Lock()
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     @property
     def turns(self) -> tuple[ModelTurn, ...]:
@@ -162,7 +165,10 @@ class LLMPlayer:
 
     def faults(self, history: Sequence[MessageRecord]) -> dict[str, int]:
         """Return what its model did wrong along a history, as counts by kind; see `simulators.faults`."""
-        return faults(self._along(tuple(history)), self.seat)
+        seen = tuple(history)
+        unplayed = [turn for turn in self._turns.get(len(seen), ()) if turn.history == seen]
+        blank = [turn for turn in unplayed if turn.actions == _NOTHING]
+        return faults([*self._along(seen), *blank], self.seat)
 
     def act(self, observation: Observation) -> Action:
         """Return the next action; waits for the model."""
@@ -181,11 +187,12 @@ class LLMPlayer:
             EngineError: The engine failed for good.
         """
         history: History = tuple(observation["messages"])
-        async with self._lock:  # a second request for the same turn waits for the first one's answer
+        lock = self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+        async with lock:  # a second request for the same turn waits for the first one's answer
             under_way = place(history)
             if under_way is not None:
                 turn = await self._turn(history[: under_way.start])
-                if _continues(history, under_way, turn.actions):
+                if continues(history, under_way, turn.actions):
                     return copy.deepcopy(turn.actions[under_way.done])
             return copy.deepcopy((await self._turn(history)).actions[0])
 
@@ -194,14 +201,13 @@ class LLMPlayer:
         for turn in asked:
             if turn.history == history:
                 return turn
-        turn = await self._ask(history)
-        asked.append(turn)
-        return turn
+        asked.append(await self._ask(history))
+        return next(turn for turn in asked if turn.history == history)  # another loop may have been first
 
     def _along(self, history: History) -> list[ModelTurn]:
         """Return the model's turns that a history has come from."""
         asked = [turn for position in sorted(self._turns) for turn in self._turns[position]]
-        return [turn for turn in asked if _led_to(history, turn)]
+        return [turn for turn in asked if led_to(history, turn, self._removed)]
 
     async def _ask(self, history: History) -> ModelTurn:
         request, chat_length = self._request(history)
@@ -221,7 +227,7 @@ class LLMPlayer:
             completions.append(completion)
             if spoken(history, self.seat):
                 break
-        actions = actions or ({"type": "message", "content": ""},)
+        actions = actions or _NOTHING
         return ModelTurn(history, tuple(completions), marked(actions, len(history)), chat_length)
 
     def _request(self, history: History) -> tuple[Request, int]:
@@ -247,6 +253,8 @@ class LLMPlayer:
                 "needs: use vLLM 0.10.2 or newer with OpenAIEngine(..., token_ids=True), or no template"
             )
         text = self._template.text(completion.token_ids)
+        for stop in self._sampling.stop:
+            text = text.partition(stop)[0]
         return replace(completion, text=text, prompt_token_ids=request.prompt_token_ids)
 
     def _read(self, completion: Completion) -> Turn:
@@ -277,13 +285,23 @@ def sampling_seed(seed: int, position: int, attempt: int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1
 
 
-def _continues(history: History, under_way: Place, actions: Sequence[Action]) -> bool:
-    """Return whether what was played so far of a turn under way are these actions."""
-    calls = [message.call for message in history[under_way.start :: 2]]
-    return len(actions) == under_way.total and all(
-        call is not None and call.name == action.get("name")
-        for call, action in zip(calls, actions, strict=False)
-    )
+def chat_for(
+    view: Any, history: Sequence[MessageRecord], format: Format, prompt: str | Path | None = None
+) -> Chat:
+    """Return a history as the chat that an `LLMPlayer` asks its model with, whoever played the seat.
+
+    Args:
+        view: The view of the seat.
+        history: The seat's messages.
+        format: How calls are written.
+        prompt: As for `LLMPlayer`.
+
+    Returns:
+        What the player asks without a template; with one, where its model wrote its turns in this very way.
+    """
+    schemas = tuple(spec.to_dict() for spec in view.tools)
+    system = _system_text(view, prompt, format, schemas, (*view.stop_tokens, STOP_TOKEN)[0])
+    return chat_messages(history, view.seat, system, _OPENINGS[view.seat], format)
 
 
 def _extended(
@@ -294,23 +312,6 @@ def _extended(
     if completion.prompt_token_ids is None or completion.token_ids is None:
         return None
     return template.extended(completion.prompt_token_ids, completion.token_ids, chat, last.chat_length)
-
-
-def _led_to(history: History, turn: ModelTurn) -> bool:
-    """Return whether a history begins with what a turn saw and goes on with what it did."""
-    position, action = len(turn.history), turn.actions[0]
-    if turn.history != history[:position]:
-        return False
-    if position == len(history):
-        return action == {"type": "stop"}  # which leaves nothing in a history
-    message = history[position]
-    if message.call is not None:
-        return bool(message.call.name == action.get("name", ""))  # a blank message is a call without a name
-    return "name" not in action and _folded(message.content) == _folded(action.get("content", ""))
-
-
-def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def _system_text(

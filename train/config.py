@@ -213,7 +213,7 @@ class SftConfig:
 
     out: str = key(..., "Folder of the run.")
     data: tuple[str, ...] = key(
-        ..., "Folders of `train.filter` or of runs, and JSON lines with messages.", min_length=1
+        ..., "Files or folders of `train.filter`, and folders of runs.", min_length=1
     )
     weights: tuple[float, ...] = key((), "How often each of `data` is drawn; none: by its size.")
     format: Literal["hermes", "json", "llama"] = key("hermes", "How calls of runs are written.")

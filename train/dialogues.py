@@ -1,6 +1,6 @@
-"""Dialogues to imitate, as the model would have read and sampled them, whoever wrote them, such as the oracle.
+"""Dialogues to imitate, as the model would have read and sampled them, whoever wrote them.
 
-What the model itself sampled in rollouts goes through `train.batching.rows` instead.
+What it samples itself in rollouts goes through `train.batching.rows` instead.
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ from simulators.llm import chat_for
 from simulators.template import ChatTemplate, Template, Tokens
 from simulators.tokens import segments
 from train.batching import Row, known
-
-NAMES = ("ids", "sampled", "logprobs")
-"""Of the lists of a recorded segment."""
 
 
 def dialogue(domain: Domain, task: Task, record: Record, format: Format, prompt: Path | None = None) -> Chat:
@@ -72,8 +69,8 @@ def recorded_rows(
     Returns:
         The rows; empty where the tokens are another model's, or there are none.
     """
-    made = [Row(*(tuple(one[name]) for name in NAMES), rollout, rollout) for one in tokens]
-    made = [row for row in made if any(row.sampled)]
+    lists = [(tuple(one["ids"]), tuple(one["sampled"]), tuple(one["logprobs"])) for one in tokens]
+    made = [Row(*each, rollout, rollout) for each in lists if any(each[1])]
     first = next((place for place, message in enumerate(chat) if message["role"] == "assistant"), 0)
     if not made or made[0].ids[: made[0].sampled.index(1)] != template.prompt(chat[:first]):
         return []

@@ -211,26 +211,51 @@ def policy_loss(
     return Loss(loss, metrics)
 
 
-def sft_loss(logp: Tensor, mask: Tensor, *, tokens: int | None = None) -> Loss:
-    """Return the mean negative log-probability of the tokens that count, which are the assistant's.
+def sft_loss(
+    logp: Tensor,
+    mask: Tensor,
+    *,
+    context: Tensor | None = None,
+    context_weight: float = 0.0,
+    tokens: float | None = None,
+) -> Loss:
+    """Return the mean negative log-probability of the tokens that count: the assistant's, others by a weight.
 
     Args:
         logp: [N, T], any float dtype: log-probabilities of the tokens of a conversation.
-        mask: [N, T], bool or 0 and 1: the tokens that count.
-        tokens: How many count in the whole batch, so that the losses of its micro-batches sum to its loss.
-            None: this is the whole batch.
+        mask: [N, T], bool or 0 and 1: the assistant's tokens, each of which counts as 1.
+        context: [N, T], likewise: tokens that others wrote, each of which counts as `context_weight`.
+        context_weight: From 0 to 1.
+        tokens: What the whole batch counts, so that the losses of its micro-batches sum to its loss: the
+            tokens of the mask, and `context_weight` times those of the context. None: this is the whole one.
+
+    Returns:
+        The loss, and the metrics "nll", which is about the mask alone, "tokens", and of a context
+        "context_nll".
 
     Raises:
-        UsageError: Shapes do not fit, logp is not finite at a token that counts, or more count than `tokens`.
+        UsageError: Shapes do not fit, logp is not finite at a token that counts, more count than `tokens`, or
+            a token is in mask and context.
     """
     seen = as_mask(mask)
-    kept, here = finite(logp, seen, "logp"), int(seen.sum())
+    beside = torch.zeros_like(seen) if context is None else as_mask(context)
+    kept, others = finite(logp, seen, "logp"), finite(logp, beside, "logp")
+    if (seen & beside).any():
+        raise UsageError(
+            f"{int((seen & beside).sum())} tokens are in mask and context: each is in one of them"
+        )
+    counts = int(seen.sum()), int(beside.sum())
+    here = counts[0] + context_weight * counts[1]
     whole = here if tokens is None else tokens
     if here > whole:
-        raise UsageError(f"{here} tokens count here but tokens is {whole}: count those of the whole batch")
-    nll = -row_sums(kept).sum()
-    metrics = {"nll": Metric(nll.item(), here), "tokens": Metric(here, here, "sum")}
-    return Loss((nll / max(whole, 1)).to(kept.dtype), metrics)
+        raise UsageError(
+            f"{here:g} tokens count here but tokens is {whole:g}: count those of the whole batch"
+        )
+    nll, context_nll = -row_sums(kept).sum(), -row_sums(others).sum()
+    metrics = {"nll": Metric(nll.item(), counts[0]), "tokens": Metric(counts[0], counts[0], "sum")}
+    if context is not None:
+        metrics["context_nll"] = Metric(context_nll.item(), counts[1])
+    return Loss(((nll + context_weight * context_nll) / (whole or 1)).to(kept.dtype), metrics)
 
 
 def clipped_surrogate(
