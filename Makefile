@@ -38,7 +38,7 @@ test: lint
 	$(BIN)/python -m pytest -q -m "slow and not gpu" || test $$? -eq 5  # 5: no such tests
 
 test-vllm: $(VLLM)/stamp
-	$(VLLM)/bin/python -m pytest -q -m vllm
+	$(VLLM)/bin/python -m pytest -q -m vllm tests/engines tests/models
 
 bench: $(VENV)/core.stamp
 	@failed=""; \

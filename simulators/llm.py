@@ -288,7 +288,7 @@ def sampling_seed(seed: int, position: int, attempt: int) -> int:
 def chat_for(
     view: Any, history: Sequence[MessageRecord], format: Format, prompt: str | Path | None = None
 ) -> Chat:
-    """Return a history as the chat that an `LLMPlayer` asks its model with, whoever played the seat.
+    """Return a history as an `LLMPlayer` would write it to ask its model, whoever played the seat.
 
     Args:
         view: The view of the seat.
@@ -297,7 +297,7 @@ def chat_for(
         prompt: As for `LLMPlayer`.
 
     Returns:
-        What the player asks without a template; with one, where its model wrote its turns in this very way.
+        The chat. A player with a template asks with it too where its model wrote its turns in just this way.
     """
     schemas = tuple(spec.to_dict() for spec in view.tools)
     system = _system_text(view, prompt, format, schemas, (*view.stop_tokens, STOP_TOKEN)[0])

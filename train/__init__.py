@@ -1,5 +1,5 @@
-"""Learning: programs you run, ``python -m train.grpo`` first, and the few pure modules they share.
+"""Learning: programs you run (``python -m train.grpo``, ``train.sft``, ``train.filter``, ``train.plot``).
 
-NOT YET IMPLEMENTED: supervised fine-tuning (``train.sft``), more than one process (``torchrun``) and rollouts
-that overlap with the updates. Asking for one says so.
+NOT YET IMPLEMENTED: more than one process (``torchrun``), and rollouts that overlap with the updates
+(``max_staleness``). Asking for one says so.
 """

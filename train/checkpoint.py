@@ -26,7 +26,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from gym_enterprise.errors import RunDamaged, UsageError
-from gym_enterprise.harness.manifest import sync_folder, versions
+from gym_enterprise.harness.disk import sync_folder
+from gym_enterprise.harness.manifest import versions
 
 MANIFEST = "manifest.json"
 SCHEMA_VERSION = 1

@@ -179,6 +179,7 @@ class GrpoConfig:
     out: str = key(..., "Folder of the run.")
     domain: str = key(..., "Name of the domain, or module:function.")
     split: str = key("train", "Tasks to train on.")
+    tasks: str | None = key(None, "tasks.json of `train.filter`: only these of the split.")
     seed: int = key(0, "Of all that is drawn at random.", ge=0)
     steps: int = key(100, "Rounds of rollouts, each followed by its updates.", ge=1)
     minibatches: int = key(2, "Parts of a round's groups, each an update.", ge=1)
@@ -212,9 +213,7 @@ class SftConfig:
     """All keys of `train.sft`."""
 
     out: str = key(..., "Folder of the run.")
-    data: tuple[str, ...] = key(
-        ..., "Files or folders of `train.filter`, and folders of runs.", min_length=1
-    )
+    data: tuple[str, ...] = key(..., "Files or folders of `train.filter`, and folders of runs.", min_length=1)
     weights: tuple[float, ...] = key((), "How often each of `data` is drawn; none: by its size.")
     format: Literal["hermes", "json", "llama"] = key("hermes", "How calls of runs are written.")
     prompt: str | None = key(None, "File of the system message of runs; none is that of `LLMPlayer`.")

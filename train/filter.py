@@ -34,6 +34,7 @@ duplicate    a dialogue before it is the same chat
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 from collections import Counter
@@ -79,11 +80,11 @@ def dialogues(
     for run in runs:
         for record in run:
             chat = judged(domain, record, wanted)
-            text = json.dumps(chat)
-            if isinstance(chat, str) or text in kept:
+            digest = hashlib.sha256(json.dumps(chat).encode()).hexdigest()
+            if isinstance(chat, str) or digest in kept:
                 dropped[chat if isinstance(chat, str) else "duplicate"] += 1
                 continue
-            kept[text] = {
+            kept[digest] = {
                 "run": str(run.path),
                 "domain": record.domain,
                 "task_id": record.task_id,
@@ -252,5 +253,5 @@ def parser() -> argparse.ArgumentParser:
 if __name__ == "__main__":
     try:
         main(parser().parse_args(sys.argv[1:]))
-    except (GymEnterpriseError, EngineError) as error:
+    except (GymEnterpriseError, EngineError, OSError) as error:
         raise SystemExit(f"error: {error}") from None

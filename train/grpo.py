@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import math
 import os
 import random
@@ -64,16 +65,16 @@ def train(config: GrpoConfig) -> None:
         Stale: The engine that samples does not have the weights of the policy.
     """
     check(config)
-    out = open_run(config)
     domain = load_domain(config.domain)
-    tasks = domain.tasks[config.split]
+    task_ids = chosen(config, domain)
     model = load(config.model, config.seed)
     reference = load(config.model, config.seed).requires_grad_(False) if config.loss.kl_weight else None
     tokenizer = load_tokenizer(config.model.path)
     rng = random.Random(config.seed)
-    sampler = TaskSampler(list(tasks), config.difficulty, rng)
+    sampler = TaskSampler(task_ids, config.difficulty, rng)
     optimiser = Optimiser(model, config.optim, config.steps * config.epochs * config.minibatches)
     parts: dict[str, Part] = {"optimiser": optimiser, "sampler": sampler}
+    out = open_run(config)
     start = resume(out, config.checkpoint, model, parts, rng)
     journal = Journal(out, config.steps, start=start, tensorboard=config.tensorboard)
     actor = open_actor(config, model, tokenizer)
@@ -104,6 +105,20 @@ def train(config: GrpoConfig) -> None:
         if config.evaluate.every:
             journal.write(config.steps, evaluate(config, domain, actor), SHOWN)
     actor.close()
+
+
+def chosen(config: GrpoConfig, domain: Domain) -> list[str]:
+    """Return the tasks to train on: those of the split, or those of them that `tasks` lists."""
+    split = domain.tasks[config.split]
+    if config.tasks is None:
+        return list(split)
+    listed = list(json.loads(Path(config.tasks).read_bytes())["tasks"])
+    if missing := [task_id for task_id in listed if task_id not in split]:
+        raise UsageError(
+            f"{config.tasks} lists {missing[0]!r}, which is not in the split {config.split!r} of "
+            f"{config.domain!r}: filter runs of that split"
+        )
+    return listed
 
 
 def collect(

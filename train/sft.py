@@ -99,7 +99,8 @@ def train(config: SftConfig) -> None:
 def go_through(config: SftConfig, model: Any, rows: Sequence[Row], *, learn: bool) -> dict[str, float]:
     """Return what the model thinks of rows, and leave the gradients of their loss if it is to learn."""
     weight = config.context_weight
-    whole = sum(sum(row.sampled) + weight * (len(row.ids) - 1 - sum(row.sampled)) for row in rows)
+    own = sum(sum(row.sampled) for row in rows)
+    whole = own + weight * (sum(len(row.ids) - 1 for row in rows) - own)
     found: list[Mapping[str, Metric]] = []
     loss = 0.0
     with torch.set_grad_enabled(learn):
@@ -223,7 +224,7 @@ class Decks:
         self._left: list[list[int]] = [[] for _ in self._weights]
         digest = hashlib.sha256()
         for one in conversations:
-            digest.update(repr([row.ids for row in one.rows]).encode())
+            digest.update(repr([(row.ids, row.sampled) for row in one.rows]).encode())
         self._digest = digest.hexdigest()
 
     def draw(self) -> Conversation:

@@ -21,10 +21,12 @@ INCOMPLETE = 3
 def evaluate(
     domain: str = typer.Argument(help='A domain\'s name, or an entry point "module:function".'),
     agent: str = typer.Option(
-        ..., help='Who plays the agent: "oracle", "openai:MODEL@URL", or "module:NAME".'
+        ...,
+        help='Who plays the agent: "oracle", "openai:MODEL@URL", "hf:PATH", "vllm:PATH", or "module:NAME".',
     ),
     user: str = typer.Option(
-        "scripted", help='The customer: "scripted", "replay", "openai:MODEL@URL", or "module:NAME".'
+        "scripted",
+        help='The customer: "scripted", "replay", or a model or player as for --agent.',
     ),
     split: str = typer.Option("test", help="Which tasks to play."),
     out: Path = typer.Option(..., help="Folder of the run; made if it is not there."),
@@ -82,6 +84,7 @@ def _play(
     import logging
 
     from gym_enterprise.cli.progress import Progress
+    from gym_enterprise.errors import RunExists
     from gym_enterprise.harness.evaluation import evaluate, summarise_run
     from gym_enterprise.harness.results import read_run
 
@@ -93,6 +96,8 @@ def _play(
 
     try:
         return asyncio.run(watched(Progress()))
+    except RunExists:
+        raise RunExists(f"{out} holds a run: go on with it by --resume, or choose another --out") from None
     except KeyboardInterrupt:
         typer.echo("interrupted: finished episodes are saved", err=True)
         return summarise_run(read_run(out), domain)

@@ -12,8 +12,10 @@ the batch is          records that were handed over stay so; episodes under way 
 cancelled             played again
 ====================  =====================================================================================
 
-Everything runs on one event loop; only a player without `aact` thinks in a thread. Each slot reuses one
-database. What a record holds, its `timings` aside, does not depend on how many episodes run at once.
+Everything runs on one event loop; only a player without `aact` has a thread for each turn. Each slot
+reuses one database. What a record holds, its `timings` aside, does not depend on how many episodes run at
+once. A model in this process keeps to that for what it says and for token ids; batches of another size round
+otherwise, so that its log-probabilities may differ in their last digits.
 """
 
 from __future__ import annotations
@@ -98,7 +100,8 @@ class Batch:
         max_steps: Budget of an episode; by default the task's, then the domain's.
         audit: Grade with both graders.
         trained: Whose tokens the records keep, where its engine tells them; None keeps none.
-        turn_deadline: Seconds for one turn. What never waits, such as a scripted player, cannot be cut.
+        turn_deadline: Seconds for one turn. What never waits, such as a scripted player, cannot be cut; the
+            thread of a player without `aact` goes on, but the process does not wait for it.
         episode_deadline: Seconds for one episode, from when it begins.
         finish_after: Share of the jobs after which the rest is cut, above 0; 1 waits for all.
         clock: Gives seconds.

@@ -31,7 +31,7 @@ class Comparison:
     difference: float
     """B minus A."""
     interval: Interval | None
-    """Of the difference, by drawing tasks; None for fewer than two."""
+    """Of the difference, over tasks (see `clustered_interval`); None for fewer than two."""
     p_value: float
     """Two-sided; see `compare`."""
     method: Literal["exact", "sampled"]

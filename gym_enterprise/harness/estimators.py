@@ -90,6 +90,10 @@ class Interval:
     """How it was made; see `clustered_interval`."""
 
 
+FEW_TASKS = 20
+"""Fewer tasks than this are too few for the bootstrap, whose intervals would then miss too often."""
+
+
 def clustered_interval(
     values: Sequence[float],
     *,
@@ -100,11 +104,15 @@ def clustered_interval(
 ) -> Interval | None:
     """Return a confidence interval of an average over tasks, which are the clusters.
 
-    Percentile bootstrap (Efron and Tibshirani 1993, chapter 13) that draws whole tasks with replacement:
-    trials of one task resemble each other, so more of them do not make the interval narrower than the tasks
-    allow (Miller 2024, arXiv 2411.00640). When every task lies at the same limit all resamples are equal, and
-    the bootstrap would claim certainty; then the interval of Clopper and Pearson 1934 for that many tasks is
-    given. Tasks that are all equal elsewhere give an interval without width.
+    Trials of one task resemble each other, so more of them do not make the interval narrower than the tasks
+    allow (Miller 2024, arXiv 2411.00640). It never claims certainty:
+
+    - All tasks equal: with the given confidence at most a share 1 - tail ** (1 / tasks) of all tasks is
+      different, and these may lie anywhere within the limits.
+    - Fewer than `FEW_TASKS` tasks, or every task at a limit: the interval of Clopper and Pearson 1934 for
+      that many tasks, and for their sum, rounded outwards, as the number that lie at the upper limit. It is
+      exact when every task lies at a limit, and too wide rather than too narrow otherwise.
+    - Otherwise: percentile bootstrap that draws whole tasks (Efron and Tibshirani 1993, chapter 13).
 
     Args:
         values: One value a task, such as its pass rate.
@@ -126,19 +134,52 @@ def clustered_interval(
     """
     if not 0 < level < 1:
         raise UsageError(f"level should be between 0 and 1, got {level!r}")
-    if len(values) < 2:
+    count = len(values)
+    if count < 2:
         return None
     tail = (1 - level) / 2
     lowest, highest = limits
-    if len(set(values)) == 1 and values[0] in limits:
-        reach = (1 - tail ** (1 / len(values))) * (highest - lowest)
-        low, high = (lowest, lowest + reach) if values[0] == lowest else (highest - reach, highest)
-        return Interval(low, high, level, "exact")
+    distinct = set(values)
+    if len(distinct) == 1:
+        (value,) = distinct
+        others = 1 - tail ** (1 / count)
+        low, high = value - others * (value - lowest), value + others * (highest - value)
+    elif count < FEW_TASKS or distinct <= set(limits):
+        passed = math.fsum((value - lowest) / (highest - lowest) for value in values)
+        low, high = _clopper_pearson(math.floor(passed + 1e-9), math.ceil(passed - 1e-9), count, tail)
+        low, high = (lowest + share * (highest - lowest) for share in (low, high))
+    else:
+        low, high = bootstrap(values, tail, resamples=resamples, seed=seed)
+        return Interval(low, high, level, "bootstrap")
+    return Interval(low, high, level, "exact")
+
+
+def bootstrap(values: Sequence[float], tail: float, *, resamples: int, seed: int) -> tuple[float, float]:
+    """Return the quantiles `tail` and 1 - `tail` of averages of values that are drawn with replacement."""
     # Drawing tasks with replacement draws multinomial numbers of each distinct value.
     distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     draws = np.random.default_rng(seed).multinomial(len(values), counts / len(values), size=resamples)
     low, high = np.quantile(draws @ distinct / len(values), [tail, 1 - tail])
-    return Interval(float(low), float(high), level, "bootstrap")
+    return float(low), float(high)
+
+
+def _clopper_pearson(least: int, most: int, count: int, tail: float) -> tuple[float, float]:
+    """Return bounds of a share of which at least `least` and at most `most` of `count` were seen."""
+    return _lower(least, count, tail), 1 - _lower(count - most, count, tail)
+
+
+def _lower(seen: int, count: int, tail: float) -> float:
+    """Return the share with which `seen` or more of `count` have the chance `tail`, by bisection."""
+    more = np.arange(seen, count + 1)
+    ways = np.array([math.lgamma(count + 1) - math.lgamma(n + 1) - math.lgamma(count - n + 1) for n in more])
+    low, high = 0.0, 1.0 if seen else 0.0
+    for _ in range(60):
+        share = (low + high) / 2
+        if share in (low, high):
+            break
+        chance = np.exp(ways + more * math.log(share) + (count - more) * math.log1p(-share)).sum()
+        low, high = (share, high) if chance < tail else (low, share)
+    return high
 
 
 def _check(n: int, c: int, k: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from gym_enterprise.domain import Domain
 from gym_enterprise.harness.batch import Batch, Job
 from gym_enterprise.harness.evidence import quiet_tools
+from gym_enterprise.harness.fingerprints import fingerprint
 from gym_enterprise.harness.metrics import Summary, summarise
 from gym_enterprise.harness.results import Run, RunWriter, open_run
 from gym_enterprise.harness.rollout import Record
@@ -45,7 +46,7 @@ async def evaluate(
         user: Player of the user's seat.
         trials: How often each task is played.
         seed: Of the run.
-        resume: Go on with the run in `out`, with the same settings.
+        resume: Go on with the run in `out`, with the same settings and players: see `fingerprint`.
         max_steps: Budget of an episode; by default the task's, then the domain's.
         audit: Grade with both graders.
         configuration: What else shapes the run, as JSON values, for the manifest.
@@ -68,7 +69,16 @@ async def evaluate(
     by_id = {task.id: task for task in tasks}
     shape = {"agent": _name(agent), "user": _name(user), "max_steps": max_steps, "audit": audit}
     shape |= configuration or {}
-    opened = open_run(out, shape, resume, seed=seed, trials=trials, domain=domain, tasks=list(by_id.values()))
+    opened = open_run(
+        out,
+        shape,
+        resume,
+        seed=seed,
+        trials=trials,
+        domain=domain,
+        tasks=list(by_id.values()),
+        players={"agent": fingerprint(agent), "user": fingerprint(user)},
+    )
     with opened as run:
         jobs = [Job(by_id[task_id], trial) for task_id, trial in run.missing()]
         batch = Batch(domain, jobs, agent, user, seed=seed, max_steps=max_steps, audit=audit, **settings)

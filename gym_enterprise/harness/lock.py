@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from gym_enterprise.errors import RunLocked, UsageError
+from gym_enterprise.harness.disk import naming
 
 
 class FileLock:
@@ -24,9 +25,11 @@ class FileLock:
     Raises:
         RunLocked: Another process, or another writer in this one, holds it; the message names the holder.
         UsageError: The file system offers no locks.
+        OSError: The file cannot be opened or written: it is a folder, say, or the disk is full.
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b", buffering=0)
         try:
             taken = _take(self._file)
@@ -42,19 +45,24 @@ class FileLock:
                 f"{path.parent} is being written by {holder}: a run has one writer at a time; let it finish, "
                 "stop it, or choose another folder (reading is always possible)"
             )
-        self._write({"pid": os.getpid(), "host": socket.gethostname()})
+        try:
+            self._write({"pid": os.getpid(), "host": socket.gethostname()})
+        except OSError:
+            self._file.close()
+            raise
 
     def release(self) -> None:
         """Let others have it."""
         if not self._file.closed:
-            self._write(None)
-            self._file.close()
+            with self._file:
+                self._write(None)
 
     def _write(self, holder: dict[str, object] | None) -> None:
-        self._file.seek(0)
-        self._file.truncate()
-        if holder:
-            self._file.write(json.dumps(holder).encode())
+        with naming(self._path):
+            self._file.seek(0)
+            self._file.truncate()
+            if holder:
+                self._file.write(json.dumps(holder).encode())
 
     def _holder(self) -> str:
         for _ in range(100):  # who has just taken the lock is about to write its name

@@ -11,8 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from gym_enterprise import strict_json
 from gym_enterprise.errors import UsageError
+from gym_enterprise.harness.disk import naming, sync_folder
+from gym_enterprise.harness.forms import ManifestForm, fault
 from gym_enterprise.tasks import Task
 
 if TYPE_CHECKING:
@@ -30,7 +34,13 @@ Manifest = dict[str, Any]
 
 
 def new_manifest(
-    configuration: Mapping[str, Any], *, seed: int, trials: int, domain: Domain | None, tasks: Iterable[Task]
+    configuration: Mapping[str, Any],
+    *,
+    seed: int,
+    trials: int,
+    domain: Domain | None,
+    tasks: Iterable[Task],
+    players: Mapping[str, Mapping[str, str]],
 ) -> Manifest:
     """Describe a run.
 
@@ -40,6 +50,7 @@ def new_manifest(
         trials: How often each task is played.
         domain: The domain, for the hashes of its image and documents.
         tasks: The tasks that are played.
+        players: By seat, what its player is made of; see `fingerprint`.
 
     Raises:
         UsageError: The configuration is not JSON, or trials is below 1.
@@ -60,6 +71,7 @@ def new_manifest(
             "image": domain.image.digest if domain else None,
             "documents": documents_hash(domain) if domain else None,
             "tasks": {task.id: task.hash for task in tasks},
+            "players": {seat: dict(hashes) for seat, hashes in players.items()},
         },
         "versions": versions(),
         "resumed": [],
@@ -89,49 +101,59 @@ def read_manifest(folder: Path) -> Manifest:
     """Read a run's manifest.
 
     Raises:
-        UsageError: There is none, it is not JSON, or it is of a form that this version does not know.
+        UsageError: There is none, it is not JSON, or it is of a form that this version does not know; the
+            message names the field.
     """
     path = folder / NAME
     try:
         manifest = json.loads(path.read_bytes())
-        version = manifest["schema_version"]
+        version = manifest.get("schema_version", SCHEMA_VERSION)  # a missing one is told below
     except FileNotFoundError:
         raise UsageError(f"{folder} is not a run: it has no {NAME}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is not a manifest ({type(error).__name__}: {error})") from None
+    except AttributeError:
+        raise UsageError(f"{path} is not a manifest: it should be a JSON object") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not a manifest: it is not JSON ({error})") from None
     if version != SCHEMA_VERSION:
         raise UsageError(
             f"{path} has schema_version {version!r}; this version reads {SCHEMA_VERSION}: use the version of "
             "gym-enterprise that wrote it"
         )
+    try:
+        ManifestForm.model_validate(manifest)
+    except ValidationError as error:
+        raise UsageError(
+            f"{path} is not a manifest: {fault(error)}. Mend it, or take a copy from before it was edited"
+        ) from None
     return manifest  # type: ignore[no-any-return]
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write a manifest so that a reader, or a crash, sees the old one or the new one and nothing between."""
     part = folder / f"{NAME}.part"
-    with part.open("wb") as file:
-        file.write(json.dumps(manifest, indent=2, ensure_ascii=True).encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(folder / NAME)
-    sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a loss of power, where the system can do that."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        with naming(part), part.open("wb") as file:
+            file.write(json.dumps(manifest, indent=2, ensure_ascii=True).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(folder / NAME)
     finally:
-        os.close(handle)
+        part.unlink(missing_ok=True)
+    sync_folder(folder)
 
 
 def settings(manifest: Manifest) -> dict[str, Any]:
     """Return the part of a manifest that has to stay as it is: configuration, seed, trials, content."""
     return {key: manifest.get(key) for key in ("configuration", "seed", "trials", "content")}
+
+
+def same_settings(saved: Manifest, wanted: Manifest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the settings of two manifests; what older ones did not save is left out of both."""
+    old, new = settings(saved), settings(wanted)
+    new["content"] = {
+        key: value for key, value in new["content"].items() if key != "players" or key in old["content"]
+    }
+    return old, new
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

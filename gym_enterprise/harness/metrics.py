@@ -81,7 +81,7 @@ class Group:
     pass_at_1: float | None
     """Share of scored trials that passed, averaged over tasks; None when none is scored."""
     interval: Interval | None
-    """Of pass@1, by drawing tasks; None for fewer than two tasks."""
+    """Of pass@1, over tasks (see `clustered_interval`); None for fewer than two."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,7 @@ def summarise(
     - pass@1, pass@k and pass^k are averages over tasks, each with the same weight, of the estimates from its
       scored trials; tasks without any are left out. k goes up to the smallest number of scored trials that
       any of the others has, so that every k is about the same tasks.
+    - Intervals are those of `clustered_interval`: drawn over tasks, or exact where these are few or equal.
     - Terminations, averages and look-before-act are about scored episodes; tool errors and tokens about all,
       and an unscored episode that does not know its tokens adds none.
     - A turn is a message to the other seat. Failed calls are calls whose outcome was not ok; calls after the
@@ -201,7 +202,7 @@ def summarise(
     Example:
         >>> run = read_run("runs/a")  # doctest: +SKIP
         >>> summarise(run.records(), domain.tasks["test"], planned=run.planned).headline  # doctest: +SKIP
-        'pass@1 62.5% (95% interval 37.5% to 87.5%); 20 of 32 scored episodes passed'
+        'pass@1 62.5% (95% interval 24.5% to 91.5%); 20 of 32 scored episodes passed'
     """
     records = list(records)
     by_id = _by_id(tasks)

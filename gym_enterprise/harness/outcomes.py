@@ -63,7 +63,7 @@ class Outcomes:
 
 def passed(record: ScoredEpisode) -> bool:
     """Say whether an episode passed: its reward is 1."""
-    return record.reward is not None and record.reward >= 1.0
+    return record.reward == 1.0
 
 
 def outcomes(records: Iterable[ScoredEpisode]) -> Outcomes:

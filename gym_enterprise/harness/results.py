@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Self
 from gym_enterprise.errors import RunChanged, RunDamaged, RunExists, UsageError
 from gym_enterprise.harness import manifest as manifests
 from gym_enterprise.harness import trajectories
+from gym_enterprise.harness.disk import sync_folder
 from gym_enterprise.harness.lock import FileLock
 from gym_enterprise.harness.manifest import Manifest
 from gym_enterprise.harness.rollout import Record
@@ -63,8 +64,8 @@ class Run:
         manifest: What its manifest holds.
 
     Raises:
-        RunDamaged: A line is not a record, or stands after a final record of the same (task, trial); the
-            message has file and line.
+        RunDamaged: A line is not a record, is of a task or trial that the manifest does not have, or stands
+            after a final record of the same (task, trial); the message has file and line.
     """
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
@@ -134,6 +135,8 @@ class Run:
                 f"{where}: not a record: {error}. Nothing was changed. If the line cannot be mended, remove "
                 "it: its episode is then run again"
             ) from None
+        if stray := self._stray(record):
+            raise RunDamaged(f"{where}: {stray}. Nothing was changed. Mend the line, or remove it")
         key = (record.task_id, record.trial)
         if self._is_final(key):
             raise RunDamaged(
@@ -141,6 +144,18 @@ class Run:
                 f"{self._entries[key].line}. Nothing was changed. Remove one of the two lines"
             )
         return record
+
+    def _stray(self, record: Record) -> str | None:
+        """Say why a record is of no episode of the run; None when it is of one."""
+        if self._tasks and record.task_id not in self._tasks:
+            return f"task {record.task_id!r} is none of the {len(self._tasks)} in the run's manifest"
+        trials = int(self.manifest["trials"])
+        if not 0 <= record.trial < trials:
+            return (
+                f"task {record.task_id!r} has trial {record.trial}, and the trials in the run's manifest are "
+                f"0 to {trials - 1}"
+            )
+        return None
 
     def _enter(self, record: Record, length: int) -> None:
         self.lines += 1
@@ -163,14 +178,14 @@ class RunWriter(Run):
         self._lock, self._pid = lock, os.getpid()
         self._busy = threading.Lock()
         self._appender = Appender(self.file, sync=sync)
-        manifests.sync_folder(path)
+        sync_folder(path)
 
     def append(self, record: Record) -> None:
         """Save a record; when this returns it survives the death of the process.
 
         Raises:
-            UsageError: Its (task, trial) has a final record, its task is not one of the run's, it is not
-                JSON, or this is not the process that opened the run. Nothing was written.
+            UsageError: Its (task, trial) has a final record, its task or trial is not one of the run's, it is
+                not JSON, or this is not the process that opened the run. Nothing was written.
             OSError: The disk is full, say; what was written of the record was taken back.
         """
         if os.getpid() != self._pid:
@@ -185,8 +200,10 @@ class RunWriter(Run):
 
     def close(self) -> None:
         """Wait for the disk and let others write; the writer cannot be used afterwards."""
-        self._appender.close()
-        self._lock.release()
+        try:
+            self._appender.close()
+        finally:
+            self._lock.release()
 
     def __enter__(self) -> Self:
         return self
@@ -202,8 +219,8 @@ class RunWriter(Run):
             raise UsageError(
                 f"task {task_id!r} trial {record.trial} has a final record in {self.path}: play each once"
             )
-        if self._tasks and task_id not in self._tasks:
-            raise UsageError(f"task {task_id!r} is none of the {len(self._tasks)} in the run's manifest")
+        if stray := self._stray(record):
+            raise UsageError(stray)
         if self._tasks and record.task_hash not in ("", self._tasks[task_id]):
             raise UsageError(f"task {task_id!r} has another content than in the run's manifest")
 
@@ -217,6 +234,7 @@ def open_run(
     trials: int = 1,
     domain: Domain | None = None,
     tasks: Iterable[Task] = (),
+    players: Mapping[str, Mapping[str, str]] = {},
     sync: bool = True,
 ) -> RunWriter:
     """Start a run, or go on with one.
@@ -229,6 +247,7 @@ def open_run(
         trials: How often each task is played.
         domain: The domain; its image and documents are hashed.
         tasks: The tasks that are played; hashed.
+        players: By seat, what its player is made of, as `fingerprint` returns it.
         sync: Wait for the disk after each record; see `trajectories.Appender`.
 
     Returns:
@@ -248,7 +267,9 @@ def open_run(
         ...         run.append(run_episode(Episode(domain, by_id[task_id]), "oracle", trial=trial))
     """
     folder = Path(path)
-    wanted = manifests.new_manifest(configuration, seed=seed, trials=trials, domain=domain, tasks=tasks)
+    wanted = manifests.new_manifest(
+        configuration, seed=seed, trials=trials, domain=domain, tasks=tasks, players=players
+    )
     _check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK)
@@ -283,7 +304,7 @@ def read_run(path: Path | str) -> Run:
 
 def _resumed(folder: Path, wanted: Manifest, lock: FileLock, sync: bool) -> RunWriter:
     saved = manifests.read_manifest(folder)
-    if changed := manifests.changes(manifests.settings(saved), manifests.settings(wanted)):
+    if changed := manifests.changes(*manifests.same_settings(saved, wanted)):
         raise RunChanged(
             f"{folder} was started with other settings; give the same ones, or choose another folder. "
             "Saved -> given:\n  " + "\n  ".join(changed)

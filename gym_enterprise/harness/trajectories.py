@@ -11,7 +11,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from gym_enterprise.errors import UsageError
+from gym_enterprise.harness.disk import naming
+from gym_enterprise.harness.forms import RecordForm, fault
 from gym_enterprise.harness.rollout import Record
 
 NAME = "trajectories.jsonl"
@@ -38,17 +42,16 @@ def parse_record(text: bytes) -> Record:
     """Read a record from one line.
 
     Raises:
-        ValueError: It is not one; the message says why.
+        ValueError: It is not one; the message says why, and names the field.
     """
     try:
-        record = Record.from_dict(json.loads(text))
-    except KeyError as error:
-        raise ValueError(f"it has no field {error}") from None
-    except (TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"it has another form: {error}") from None
-    if not isinstance(record.task_id, str) or type(record.trial) is not int:
-        raise ValueError("task_id should be text and trial a whole number")
-    return record
+        data = json.loads(text)
+        RecordForm.model_validate(data)
+        return Record.from_dict(data)
+    except ValidationError as error:
+        raise ValueError(fault(error)) from None
+    except RecursionError as error:
+        raise ValueError(f"it is nested too deep: {error}") from None
 
 
 def format_record(record: Record) -> bytes:
@@ -77,7 +80,7 @@ def repair(path: Path, end: int) -> str | None:
     Returns:
         What was done; None when nothing follows the last line feed.
     """
-    with path.open("r+b") as file:
+    with naming(path), path.open("r+b") as file:
         file.seek(end)
         text = file.read()
         if not text:
@@ -105,7 +108,7 @@ class Appender:
     """
 
     def __init__(self, path: Path, *, sync: bool) -> None:
-        self._sync = sync
+        self._path, self._sync = path, sync
         self._file = path.open("ab", buffering=0)
         self.end = self._file.seek(0, os.SEEK_END)
         """Offset at which the next line begins."""
@@ -113,19 +116,20 @@ class Appender:
 
     def append(self, line: bytes) -> None:
         """Write one line; if that fails, for want of space say, take back what was written and raise."""
-        if self._torn:
-            self._take_back()
-        try:
-            rest = memoryview(line)
-            while rest:
-                rest = rest[self._file.write(rest) :]
-            if self._sync:
-                _sync(self._file.fileno())
-            self.end += len(line)  # here, so that an interrupt finds the line counted or takes it back
-        except BaseException:
-            self._torn = True
-            self._take_back()
-            raise
+        with naming(self._path):
+            if self._torn:
+                self._take_back()
+            try:
+                rest = memoryview(line)
+                while rest:
+                    rest = rest[self._file.write(rest) :]
+                if self._sync:
+                    _sync(self._file.fileno())
+                self.end += len(line)  # here, so that an interrupt finds the line counted or takes it back
+            except BaseException:
+                self._torn = True
+                self._take_back()
+                raise
 
     def _take_back(self) -> None:
         self._file.truncate(self.end)
@@ -134,8 +138,8 @@ class Appender:
     def close(self) -> None:
         """Wait for the disk, and close."""
         if not self._file.closed:
-            os.fsync(self._file.fileno())
-            self._file.close()
+            with naming(self._path), self._file:
+                os.fsync(self._file.fileno())
 
 
 _sync = getattr(os, "fdatasync", os.fsync)

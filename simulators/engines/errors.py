@@ -139,6 +139,16 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, wait.total_seconds())
 
 
+def printable(text: str) -> str:
+    r"""Return a text from outside as a terminal may show it: what it cannot print stands as its escape.
+
+    Example:
+        >>> print(printable("\x1b[31mred\x07"))
+        \x1b[31mred\x07
+    """
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 def _error_fields(body: str) -> tuple[str, str]:
     """Return the code and the message of an error, as far as it has any."""
     try:
@@ -164,7 +174,8 @@ def _failed_text(body: str) -> str:
 
 def _first(pattern: re.Pattern[str], text: str) -> int | None:
     found = pattern.search(text)
-    return int(next(group for group in found.groups() if group).replace(",", "")) if found else None
+    digits = next(group for group in found.groups() if group).replace(",", "") if found else ""
+    return int(digits) if 0 < len(digits) < 19 else None
 
 
 def _prompt(said: str) -> int | None:
@@ -172,7 +183,7 @@ def _prompt(said: str) -> int | None:
 
 
 def _short(text: str, limit: int = 500) -> str:
-    text = " ".join(text.split())
+    text = printable(" ".join(text.split()))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -182,7 +193,7 @@ def _cure(status: int, headers: Mapping[str, str]) -> str:
     if status in (404, 405):
         return "Check the URL (it usually ends in /v1) and the name of the model (GET /models lists them)"
     if 300 <= status < 400:
-        return f"It redirects to {headers.get('location', 'another place')}: use that URL"
+        return f"It redirects to {_short(headers.get('location', 'another place'))}: use that URL"
     return "The server does not take this request: change the argument that it names"
 
 

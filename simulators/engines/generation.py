@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulators.engines.engine import Completion, Request, Sampling, TokenRequest, Usage
+from simulators.engines.engine import Completion, Request, TokenRequest, Usage
 from simulators.engines.errors import ContextOverflow, FatalError
 from simulators.template import Template
 
@@ -57,10 +56,14 @@ class Generation:
 
         Raises:
             ContextOverflow: The prompt leaves no room in the window.
-            FatalError: A value is out of its range, or a token is none of the model's.
+            FatalError: The temperature is too low, or a token is none of the model's.
         """
         sampling = request.sampling
-        _check_sampling(sampling)
+        if sampling.temperature and sampling.temperature < LOWEST_TEMPERATURE:
+            raise FatalError(
+                f"A model in this process cannot be sampled from with a temperature of "
+                f"{sampling.temperature!r}: set 0, or at least {LOWEST_TEMPERATURE}."
+            )
         if isinstance(request, TokenRequest):
             prompt = tuple(request.prompt_token_ids)
         else:
@@ -69,10 +72,10 @@ class Generation:
         return cls(
             prompt=prompt,
             max_tokens=min(sampling.max_tokens or MAX_TOKENS, limits.window - len(prompt)),
-            temperature=1.0 if sampling.temperature is None else float(sampling.temperature),
-            top_p=1.0 if sampling.top_p is None else float(sampling.top_p),
+            temperature=1.0 if sampling.temperature is None else sampling.temperature,
+            top_p=1.0 if sampling.top_p is None else sampling.top_p,
             seed=sampling.seed,
-            stop=tuple(sampling.stop),
+            stop=sampling.stop,
         )
 
     def stop_in(self, text: str) -> int | None:
@@ -100,21 +103,6 @@ class Generation:
             finish_reason=reason if cut is None else "stop",
             usage=Usage(len(self.prompt), len(sampled)),
         )
-
-
-def _check_sampling(sampling: Sampling) -> None:
-    temperature, top_p = sampling.temperature, sampling.top_p
-    if temperature and not LOWEST_TEMPERATURE <= temperature < math.inf:
-        fault = f"temperature is 0, or at least {LOWEST_TEMPERATURE} and finite; got {temperature!r}"
-    elif top_p is not None and not 0 < top_p <= 1:
-        fault = f"top_p is above 0 and at most 1; got {top_p!r}"
-    elif sampling.max_tokens is not None and sampling.max_tokens < 1:
-        fault = f"max_tokens is at least 1; got {sampling.max_tokens!r}"
-    elif "" in sampling.stop:
-        fault = f"a text that ends a completion has at least one character; got {sampling.stop!r}"
-    else:
-        return
-    raise FatalError(f"This cannot be sampled: {fault}.")
 
 
 def _check_prompt(prompt: Sequence[int], limits: Limits) -> None:

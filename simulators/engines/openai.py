@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import random
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "OPENAI_API_KEY"
 """Environment variable with the key, for servers that want one."""
 
+_adding = threading.Lock()
+
 
 @dataclass(slots=True)
 class Totals:
@@ -41,6 +44,12 @@ class Totals:
     """Tokens read, as the server counts them."""
     completion_tokens: int = 0
     """Tokens sampled."""
+
+    def add(self, **more: int) -> None:
+        """Add to some of them; callers may be in several threads."""
+        with _adding:
+            for name, value in more.items():
+                setattr(self, name, getattr(self, name) + value)
 
 
 @dataclass(slots=True)
@@ -78,7 +87,7 @@ class OpenAIEngine:
         url: Base URL, such as "http://localhost:8000/v1".
         api_key: Key; by default what the environment variable OPENAI_API_KEY holds, if anything. It is not
             shown, logged or pickled.
-        concurrency: Most requests at once; further ones wait their turn.
+        concurrency: Most requests of one event loop at once; further ones wait their turn.
         timeout: Seconds for one attempt.
         deadline: Seconds for one call with all its attempts and waits, from when it has its turn.
         attempts: Most attempts of one call; only transient errors are tried again.
@@ -152,18 +161,20 @@ class OpenAIEngine:
         line = self._line()
         async with line.slots:
             patience = Patience(self._attempts, self._deadline, self._rng, self._clock)
-            self.totals.calls += 1
+            self.totals.add(calls=1)
             client = line.take()
             try:
                 completions = await self._persist(client, path, body, n, patience)
             except BaseException:
-                self.totals.failed += 1
+                self.totals.add(failed=1)
                 raise
             finally:
                 line.free.append(client)
-                self.totals.retries += patience.retries
-        self.totals.prompt_tokens += sum(one.usage.prompt_tokens for one in completions)
-        self.totals.completion_tokens += sum(one.usage.completion_tokens for one in completions)
+                self.totals.add(retries=patience.retries)
+        self.totals.add(
+            prompt_tokens=sum(one.usage.prompt_tokens for one in completions),
+            completion_tokens=sum(one.usage.completion_tokens for one in completions),
+        )
         return completions
 
     async def aclose(self) -> None:

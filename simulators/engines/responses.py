@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from simulators.engines.engine import Completion, Usage
+from simulators.engines.engine import Completion, Usage, sampled_logprob
 
 _LABEL = re.compile(r"token_id:(\d+)")
 _IMPOSSIBLE = -9999.0
 """What vLLM writes for a log-probability of minus infinity."""
+_MOST_COUNTED = 2**53
+"""No count is larger: JSON numbers are exact up to here."""
 
 
 def read_completions(payload: Any, n: int) -> tuple[Completion, ...]:
@@ -30,9 +31,10 @@ def read_completions(payload: Any, n: int) -> tuple[Completion, ...]:
     choices = payload.get("choices") if isinstance(payload, Mapping) else None
     if not isinstance(choices, list) or not all(isinstance(choice, Mapping) for choice in choices):
         raise ValueError("there is no list of choices")
-    by_index = {choice.get("index", place): choice for place, choice in enumerate(choices)}
+    indices = [choice.get("index", place) for place, choice in enumerate(choices)]
+    by_index = {index: one for index, one in zip(indices, choices, strict=True) if type(index) is int}
     if len(by_index) != len(choices) or not set(range(n)) <= by_index.keys():
-        raise ValueError(f"the choices have the indices {list(by_index)}, and 0 to {n - 1} were asked for")
+        raise ValueError(f"the choices have the indices {indices}, and 0 to {n - 1} were asked for")
     return tuple(_read_choice(payload, by_index[index], first=index == 0) for index in range(n))
 
 
@@ -69,7 +71,7 @@ def _said(choice: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
 
 def _text(content: Any) -> str:
     if isinstance(content, list):  # parts, as some servers write them
-        content = "".join(part.get("text", "") for part in content if isinstance(part, Mapping))
+        content = "".join(_text(part.get("text")) for part in content if isinstance(part, Mapping))
     if not isinstance(content, str | None):
         raise ValueError(f"the content is {type(content).__name__}, not text")
     return content or ""
@@ -78,8 +80,8 @@ def _text(content: Any) -> str:
 def _ids(value: Any, name: str) -> tuple[int, ...] | None:
     if value is None:
         return None
-    if not isinstance(value, list) or not all(type(token) is int for token in value):
-        raise ValueError(f"{name} is no list of integers")
+    if not isinstance(value, list) or not all(type(token) is int and token >= 0 for token in value):
+        raise ValueError(f"{name} is no list of integers from 0")
     return tuple(value)
 
 
@@ -108,7 +110,7 @@ def _logprobs(
     if entries is None:
         return None
     if token_ids is None:
-        return tuple(_finite(entry.get("logprob")) for entry in entries)
+        return tuple(_logprob(entry.get("logprob")) for entry in entries)
     if len(entries) != len(token_ids):
         raise ValueError(f"there are {len(token_ids)} tokens and {len(entries)} logprobs")
     return tuple(_sampled(entry, token) for entry, token in zip(entries, token_ids, strict=True))
@@ -118,10 +120,11 @@ def _sampled(entry: Mapping[str, Any], token: int) -> float:
     """Return the log-probability of the token that was sampled, not of the likeliest candidate."""
     label = _label(entry)
     if label in (None, token):
-        return _finite(entry.get("logprob"))
-    for candidate in entry.get("top_logprobs") or ():
+        return _logprob(entry.get("logprob"))
+    candidates = entry.get("top_logprobs")
+    for candidate in candidates if isinstance(candidates, list) else ():
         if _label(candidate) == token:
-            return _finite(candidate.get("logprob"))
+            return _logprob(candidate.get("logprob"))
     raise ValueError(f"token {token} was sampled, and the log-probability is of token {label}")
 
 
@@ -131,16 +134,15 @@ def _label(entry: Any) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _finite(value: Any) -> float:
+def _logprob(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"a logprob is {value!r}, not a number")
-    if not math.isfinite(value) or value <= _IMPOSSIBLE:
-        raise ValueError(f"a logprob is {value}: a token that was sampled has a finite one")
-    return float(value)
+    return sampled_logprob(value if value > _IMPOSSIBLE else -float("inf"))
 
 
 def _usage(value: Any) -> Usage:
+    """Return what was counted; a count that cannot be is one that the server did not tell."""
     if not isinstance(value, Mapping):
         return Usage()
     counts = [value.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    return Usage(*(count if type(count) is int else 0 for count in counts))
+    return Usage(*(count if type(count) is int and 0 <= count <= _MOST_COUNTED else 0 for count in counts))

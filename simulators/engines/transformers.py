@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -56,7 +55,8 @@ class TransformersEngine:
             none. It should have room for all conversations under way, as the least recently used goes first.
         seed: For requests that have none.
         inline: Decode in the event loop of the callers instead of a thread: then nothing depends on how fast
-            threads are, and the same requests of one loop give the same bits. All callers are in one loop.
+            threads are, and the same requests of one loop give the same bits. Another loop may ask once
+            nothing is under way in the one before.
 
     Raises:
         FatalError: The model is of another kind, its window is unknown, or there is no chat template.
@@ -98,7 +98,7 @@ class TransformersEngine:
         _check(max_batch, cache_tokens)
         self._limits = Limits(known.name, self.window, known.vocabulary)
         self._seed, self._unseeded = seed, itertools.count()
-        self._lock, self._inline = threading.Lock(), inline
+        self._inline = inline
         self._scheduler = Scheduler(Batch(known, max_batch, PrefixCache(cache_tokens)))
 
     @classmethod
@@ -156,9 +156,10 @@ class TransformersEngine:
             ContextOverflow: The prompt leaves no room in the window. When there is room for fewer tokens than
                 asked for, there are fewer.
             TransientError: There was not enough memory.
-            FatalError: The request is out of range, the model failed, or the engine is closed.
+            FatalError: The request is out of range, the model failed, the engine is closed, or it decodes
+                inline and is at work in another event loop.
         """
-        self._count(calls=1)
+        self.totals.add(calls=1)
         try:
             generation = Generation.of(request, self.template, self._limits)
             row = self._row(generation)
@@ -168,9 +169,9 @@ class TransformersEngine:
             finally:
                 row.future.cancel()  # where nobody waits any more; it does nothing once the row is done
         except BaseException:
-            self._count(failed=1)
+            self.totals.add(failed=1)
             raise
-        self._count(prompt_tokens=row.prompt_length, completion_tokens=len(row.logprobs))
+        self.totals.add(prompt_tokens=row.prompt_length, completion_tokens=len(row.logprobs))
         return generation.completion(self.template, row.sampled, row.logprobs, row.reason)
 
     def paused(self) -> AbstractContextManager[None]:
@@ -222,12 +223,6 @@ class TransformersEngine:
             stop_tokens=self.template.stop_token_ids,
             stopped=_stopper(generation, self.template) if generation.stop else None,
         )
-
-    def _count(self, **more: int) -> None:
-        """Add to the totals, which callers in several threads share."""
-        with self._lock:
-            for name, value in more.items():
-                setattr(self.totals, name, getattr(self.totals, name) + value)
 
     def __repr__(self) -> str:
         return f"TransformersEngine({self._limits.name!r}, {str(self.model.device)!r}, window={self.window})"

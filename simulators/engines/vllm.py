@@ -6,7 +6,6 @@ import asyncio
 import atexit
 import contextlib
 import itertools
-import math
 import random
 import tempfile
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulators.engines.background import elsewhere, run
-from simulators.engines.engine import Completion, Request
+from simulators.engines.engine import Completion, Request, sampled_logprob
 from simulators.engines.errors import EngineError, FatalError, TransientError
 from simulators.engines.generation import Generation, Limits
 from simulators.engines.openai import Totals
@@ -223,12 +222,14 @@ class VLLMEngine:
                 raise _closed()
             raise TransientError(f"vLLM gave the request up: {output.finish_reason}")
         sampled = tuple(output.token_ids)
-        logprobs = [at[token].logprob for token, at in zip(sampled, output.logprobs, strict=True)]
-        if not all(map(math.isfinite, logprobs)):
+        told = [at[token].logprob for token, at in zip(sampled, output.logprobs, strict=True)]
+        try:
+            logprobs = [sampled_logprob(one) for one in told]
+        except ValueError as error:
             raise FatalError(
-                f"{self._limits.name} sampled with log-probabilities that are not finite: its weights have "
-                "diverged. Load an earlier checkpoint."
-            )
+                f"{self._limits.name} has sampled wrongly, {error}: its weights have diverged. Load an "
+                "earlier checkpoint."
+            ) from error
         return generation.completion(self.template, sampled, logprobs, output.finish_reason)
 
     async def _reset(self) -> None:

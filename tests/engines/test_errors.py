@@ -134,6 +134,22 @@ def test_other_answers_are_told_apart(status: int, body: str, kind: type[Excepti
     assert type(http_error("http://x", status, body, {})) is kind
 
 
+def test_orders_to_a_terminal_stand_in_a_message_as_their_escapes() -> None:
+    said = json.dumps({"error": {"message": "bad \x1b[31mRED\x07 \u202eevil \x9b2J, naïve 顧客\xa0👍"}})
+    told = str(http_error("http://x", 500, said, {}))
+    assert told.endswith(r"answered 500: bad \x1b[31mRED\x07 \u202eevil \x9b2J, naïve 顧客 👍")
+    moved = str(http_error("http://x", 307, "", {"location": "http://y/\x9b2J"}))
+    assert r"It redirects to http://y/\x9b2J: use that URL" in moved
+
+
+@pytest.mark.parametrize("number", [",", "9" * 5000], ids=["none", "5,000 digits"])
+def test_a_number_in_a_message_that_cannot_be_is_not_known(number: str) -> None:
+    said = f"This model's maximum context length is {number} tokens. However, you requested 600 tokens"
+    error = http_error("http://x", 400, said, {})
+    assert isinstance(error, ContextOverflow)
+    assert (error.window, error.room) == (None, 0)
+
+
 def test_a_long_answer_is_cut_in_the_message() -> None:
     assert len(str(http_error("http://x", 400, "word " * 10_000, {}))) < 700
 

@@ -168,6 +168,23 @@ def test_no_more_requests_are_under_way_than_allowed() -> None:
     assert most == 2
 
 
+def test_one_engine_answers_several_event_loops_at_once_and_counts_them_all() -> None:
+    async def ask_often(engine: OpenAIEngine) -> None:
+        async with engine:
+            answers = await asyncio.gather(*(engine.complete(HELLO) for _ in range(10)))
+        assert {answer.text for answer in answers} == {"Hello."}
+
+    with serving([GOOD]) as server:
+        engine = make(server.url)
+        threads = [threading.Thread(target=asyncio.run, args=(ask_often(engine),)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert (engine.totals.calls, engine.totals.failed) == (40, 0)
+    assert (engine.totals.prompt_tokens, engine.totals.completion_tokens) == (400, 120)
+
+
 def test_a_connection_is_used_again_and_there_are_no_more_than_requests_at_once() -> None:
     gate = threading.Barrier(2)
 

@@ -24,6 +24,8 @@ from tests.engines.server import Reply, chat, choice, serving
         Reply({"choices": []}),
         Reply({"choices": [{"index": 3, "message": {"content": "x"}}]}),
         Reply({"choices": [{"index": 0}]}),
+        Reply({"choices": [{"index": [], "message": {"content": "x"}}]}),
+        Reply(chat(choice("x", token_ids=[1], logprobs={"content": [{"token": "a", "logprob": 5.0}]}))),
         Reply(chat(choice("x"), choice("y"))),
         Reply({"error": {"message": "upstream is down", "code": 502}}),
         Reply({"error": "busy"}, status=500),

@@ -53,13 +53,19 @@ def test_token_ids_are_read_from_the_labels_of_older_servers() -> None:
         ([1], [{"token": "a", "logprob": float("-inf")}]),
         ([1], [{"token": "a", "logprob": None}]),
         ([1], [{"token": "a", "logprob": True}]),
+        ([1], [{"token": "a", "logprob": 5.0}]),
+        ([1], [{"token": "a", "logprob": 0.01}]),
+        ([1], [{"token": "a", "logprob": 10**400}]),
+        ([1], [{"token": "a", "logprob": -(10**400)}]),
+        ([1], [{"token": "token_id:2", "logprob": -0.1, "top_logprobs": 5}]),
+        ([-1], [{"token": "a", "logprob": -0.1}]),
         (["1"], [{"token": "a", "logprob": -0.1}]),
         ([1.0], [{"token": "a", "logprob": -0.1}]),
         ("12", [{"token": "a", "logprob": -0.1}]),
     ],
 )
 def test_ids_and_log_probabilities_that_do_not_fit_are_refused(token_ids: Any, entries: Any) -> None:
-    with pytest.raises(ValueError, match=r"logprob|token_ids"):
+    with pytest.raises(ValueError, match=r"logprob|log-probability|token_ids"):
         read_completions(told(token_ids, *entries), 1)
 
 
@@ -76,6 +82,9 @@ def test_ids_and_log_probabilities_that_do_not_fit_are_refused(token_ids: Any, e
         {"choices": [{"index": 0, "message": None}]},
         {"choices": [{"index": 0, "message": {"content": 5}}]},
         {"choices": [{"index": 0, "message": {"content": "x", "tool_calls": {"id": "c"}}}]},
+        {"choices": [{"index": [], "message": {"content": "x"}}]},
+        {"choices": [{"index": True, "message": {"content": "x"}}]},
+        {"choices": [{"index": 0, "message": {"content": [{"text": 5}]}}]},
         {"choices": [{"index": 0, "message": {"content": "x"}, "logprobs": []}]},
         {"choices": [{"index": 0, "message": {"content": "x"}, "logprobs": {"content": [1]}}]},
         {"choices": [{"index": 0, "text": "x", "logprobs": {"tokens": [], "token_logprobs": [1]}}]},
@@ -90,6 +99,18 @@ def test_what_a_server_leaves_out_is_none() -> None:
     (answer,) = read_completions({"choices": [{"message": {"content": None}}]}, 1)
     assert (answer.text, answer.tool_calls, answer.token_ids, answer.logprobs) == ("", (), None, None)
     assert (answer.finish_reason, answer.usage) == (None, Usage(0, 0))
+
+
+def test_a_log_probability_that_rounding_has_put_above_0_is_0() -> None:
+    (answer,) = read_completions(told([880], {"token": "Hello", "logprob": 1e-6}), 1)
+    assert answer.logprobs == (0.0,)
+
+
+@pytest.mark.parametrize("count", [-5, 10**30, 2.5, "7", True, None])
+def test_a_count_of_tokens_that_cannot_be_is_not_counted(count: Any) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": 3}
+    (answer,) = read_completions({"choices": [choice("x")], "usage": usage}, 1)
+    assert answer.usage == Usage(0, 3)
 
 
 def test_content_in_parts_is_joined() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -13,7 +14,7 @@ pytest.importorskip("torch", reason="needs torch: pip install 'gym-enterprise[hf
 pytest.importorskip("transformers", reason="needs transformers: pip install 'gym-enterprise[hf]'")
 
 from simulators import Completion, FatalError, Sampling, TokenRequest, TransformersEngine
-from tests.engines.tiny_model import tiny_engine
+from tests.engines.tiny_model import passes, tiny_engine
 
 REQUESTS = [
     TokenRequest(tuple(range(5, 25 + 3 * number)), Sampling(max_tokens=4 + 2 * number, seed=number))
@@ -94,3 +95,136 @@ def test_the_loop_goes_on_beside_it_and_closing_fails_what_is_under_way() -> Non
         return turns
 
     assert asyncio.run(beside()) == 20
+
+
+LONG = replace(REQUESTS[0], sampling=Sampling(max_tokens=400, seed=0))
+
+
+async def begun(seen: list[tuple[int, int]], count: int) -> None:
+    """Wait for so many passes of a model."""
+    while len(seen) < count:
+        await asyncio.sleep(0)
+
+
+def test_a_cancelled_request_is_gone_by_the_next_turn_and_the_others_are_as_alone() -> None:
+    engine, other = tiny_engine(inline=True), replace(REQUESTS[1], sampling=Sampling(max_tokens=30, seed=1))
+
+    async def cancelled() -> tuple[Completion, list[int]]:
+        leaves = asyncio.create_task(engine.complete(LONG))
+        with passes(engine.model) as seen:
+            stays = asyncio.create_task(engine.complete(other))
+            await begun(seen, 6)
+            leaves.cancel()
+            await asyncio.wait([leaves])
+            at = len(seen)
+            return await stays, [rows for rows, _ in seen[at + 1 :]]
+
+    answer, rows = asyncio.run(cancelled())
+    assert set(rows) == {1}
+    assert answer.token_ids == asyncio.run(tiny_engine(inline=True).complete(other)).token_ids
+    assert (engine.totals.calls, engine.totals.failed) == (2, 1)
+
+
+def test_a_request_that_is_out_of_time_is_not_computed_on() -> None:
+    engine = tiny_engine(inline=True)
+
+    async def out_of_time() -> tuple[int, int]:
+        with passes(engine.model) as seen:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(engine.complete(LONG), 0.02)
+            before = len(seen)
+            for _ in range(50):
+                await asyncio.sleep(0)
+            return before, len(seen)
+
+    before, after = asyncio.run(out_of_time())
+    assert after - before <= 1
+
+
+def test_a_second_event_loop_is_refused_while_the_first_is_at_work_and_welcome_afterwards() -> None:
+    engine, refused = tiny_engine(inline=True), []
+
+    async def first() -> Completion:
+        with passes(engine.model) as seen:
+            under_way = asyncio.create_task(engine.complete(LONG))
+            await begun(seen, 3)
+            second = threading.Thread(target=ask_elsewhere)
+            second.start()
+            while second.is_alive():
+                await asyncio.sleep(0)
+            return await under_way
+
+    def ask_elsewhere() -> None:
+        try:
+            asyncio.run(asyncio.wait_for(engine.complete(REQUESTS[1]), 30))
+        except FatalError as error:
+            refused.append(str(error))
+
+    def slow(*_: Any) -> None:
+        threading.Event().wait(0.002)  # so that the other thread has its turn meanwhile
+
+    hook = engine.model.register_forward_pre_hook(slow)
+    answer = asyncio.run(first())
+    hook.remove()
+    assert [text.partition(" while")[0] for text in refused] == [
+        "An engine that decodes inline was asked from a second event loop"
+    ]
+    assert answer.token_ids == asyncio.run(tiny_engine(inline=True).complete(LONG)).token_ids
+    ask_elsewhere()
+    assert len(refused) == 1
+
+
+def test_a_loop_that_stopped_with_callers_waiting_keeps_the_engine_until_it_is_closed() -> None:
+    engine, stopped = tiny_engine(inline=True), asyncio.new_event_loop()
+    waiting = stopped.create_task(engine.complete(LONG))
+    stopped.run_until_complete(asyncio.sleep(0.01))
+    with pytest.raises(FatalError, match="second event loop"):
+        asyncio.run(engine.complete(REQUESTS[1]))
+    waiting.cancel()
+    stopped.run_until_complete(asyncio.wait([waiting]))
+    stopped.close()
+    assert asyncio.run(engine.complete(REQUESTS[1])).token_ids
+
+
+def test_who_pauses_or_closes_it_from_another_thread_waits_for_the_turn_under_way() -> None:
+    engine, inside, overlaps = tiny_engine(inline=True), threading.Event(), []
+    begins = engine.model.register_forward_pre_hook(lambda *_: inside.set())
+    ends = engine.model.register_forward_hook(lambda *_: inside.clear())
+
+    def interrupt() -> None:
+        for _ in range(20):
+            inside.wait(1)
+            with engine.paused():
+                overlaps.append(inside.is_set())
+        engine.close()
+
+    async def talk() -> None:
+        while True:
+            await engine.complete(LONG)
+
+    async def asked() -> None:
+        other = threading.Thread(target=interrupt)
+        other.start()
+        with pytest.raises(FatalError, match="closed"):
+            await talk()
+        other.join()
+
+    asyncio.run(asked())
+    begins.remove()
+    ends.remove()
+    assert overlaps == [False] * 20
+
+
+def test_an_interrupt_within_a_turn_leaves_an_engine_that_can_be_closed() -> None:
+    engine = tiny_engine(inline=True)
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    engine.model.register_forward_pre_hook(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(engine.complete(LONG))
+    closing = threading.Thread(target=engine.close, daemon=True)
+    closing.start()
+    closing.join(10)
+    assert not closing.is_alive()

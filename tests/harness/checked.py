@@ -40,7 +40,8 @@ def healthy(asked: Asked, write: Callable[[Any], list[int]] = lambda messages: [
         told = tells(write(asked.body["messages"]), [4, 5]) if asked.body.get("return_token_ids") else {}
         return Reply(chat(choice("Good morning to you!", **told)))
     logprobs = {"tokens": ["token_id:4", "token_id:5"], "token_logprobs": [-0.5, -0.5]}
-    spoken = {"index": 0, "text": "Hm.", "finish_reason": "stop", "token_ids": [4, 5], "logprobs": logprobs}
+    # Bytes are the tokens of `tiny_tokenizer`, in the order of their signs: 4 and 5 are "%&".
+    spoken = {"index": 0, "text": "%&", "finish_reason": "stop", "token_ids": [4, 5], "logprobs": logprobs}
     return Reply({"choices": [spoken]})
 
 
@@ -63,6 +64,8 @@ talker = partial(LLMPlayer, engine=_Says(Completion("Good morning.")))
 silent = partial(LLMPlayer, engine=_Says(Completion(" ", finish_reason="length")))
 broken = partial(LLMPlayer, engine=_Says(FatalError("The model is on fire. Put it out.")))
 stuck = partial(LLMPlayer, engine=_Says(None))
+lying = partial(LLMPlayer, engine=_Says(Completion("Hm.", token_ids=(4, 5), logprobs=(-0.5, 5.0))))
+short = partial(LLMPlayer, engine=_Says(Completion("Hm.", token_ids=(4, 5), logprobs=(-0.5,))))
 
 
 def unmakeable(view: Any, seed: int) -> Any:

@@ -208,6 +208,52 @@ def test_b053_one_episode_that_hangs_is_cut_unscored_with_its_partial_trace(
     assert [seat for seat, _ in hung.transcript] == ["user", "agent", "user"]
 
 
+class Deaf:
+    """A player without `aact` that does not come back before it is let go."""
+
+    free = threading.Event()
+
+    def act(self, observation: Any) -> Any:
+        Deaf.free.wait(60)
+        return {"type": "stop"}
+
+
+class Threaded:
+    """The oracle, without `aact`."""
+
+    def __init__(self, task: Any, seed: int) -> None:
+        self.oracle = OraclePlayer(task, seed)
+
+    def act(self, observation: Any) -> Any:
+        return self.oracle.act(observation)
+
+
+def test_b053_players_that_hang_in_threads_cost_only_their_own_episodes() -> None:
+    # More of them than asyncio.to_thread has threads for on any machine: min(32, cores + 4).
+    jobs = [Job(JOBS[n % 16].task, n // 16) for n in range(48)]
+
+    def agent(task: Any, seed: int) -> Any:
+        return Threaded(task, seed) if task.id in ("t0", "t1") else Deaf()
+
+    agent.sees_task = True  # type: ignore[attr-defined]
+    # Over when the healthy ones are done; the deadline is only met if they never are.
+    records = play(jobs, agent, concurrency=48, finish_after=6 / 48, episode_deadline=60)
+    Deaf.free.set()
+    healthy = [record for record in records if record.task_id in ("t0", "t1")]
+    assert [record.reward for record in healthy] == [1.0] * 6
+    assert {record.reason for record in records if record not in healthy} == {"straggler"}
+
+
+def test_what_a_player_in_a_thread_raises_is_its_own_failure() -> None:
+    class Ends:
+        def act(self, observation: Any) -> Any:
+            raise StopIteration("no more answers")
+
+    records = play(JOBS[:3], for_task("t1", Ends(), Threaded), turn_deadline=9)
+    assert [record.reward for record in records] == [1.0, None, 1.0]
+    assert "StopIteration" in str(records[1].error)
+
+
 def test_b054_a_context_overflow_is_graded_by_the_state_and_not_played_again() -> None:
     made = []
 

@@ -7,11 +7,17 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gym_enterprise.episode import Episode
 from gym_enterprise.harness.checkup import Finding, checkup, packages
+from gym_enterprise.harness.checkup.domains import first_task
 from gym_enterprise.harness.checkup.packages import EXTRAS, package_findings, requirements, within
+from gym_enterprise.harness.checkup.prompts import first_prompt, window_finding
+from gym_enterprise.registry import load_domain
+from gym_enterprise.seating import seat_player
 from tests.harness.checked import by_check
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +28,13 @@ STATUSES = {"ok", "warning", "failed"}
 
 def found(*players: str, domain: str = SHOP, timeout: float = 30.0) -> dict[str, Finding]:
     return by_check(checkup(players, domain=domain, timeout=timeout))
+
+
+def seated_at_the_bank(name: str) -> tuple[Any, Any, Any, Any]:
+    """A player in the agent's seat at the first task."""
+    bank = load_domain("banking")
+    task = first_task(bank)
+    return seat_player(name, Episode(bank, task), "agent", 0), "agent", bank, task
 
 
 # -- packages --------------------------------------------------------------------------------------------
@@ -245,3 +258,55 @@ def test_findings_are_json_values_without_keys(monkeypatch: pytest.MonkeyPatch) 
         "detail": "http://***@h/v1?***",
         "cure": "none",
     }
+
+
+def test_findings_give_no_orders_to_a_terminal() -> None:
+    one = Finding("a\x07", "failed", "bad \x1b[31mRED\x1b[0m, \u202eevil", "say\n顧客").redacted()
+    assert one == Finding(r"a\x07", "failed", r"bad \x1b[31mRED\x1b[0m, \u202eevil", r"say\n顧客")
+
+
+@pytest.mark.parametrize(
+    ("player", "words"),
+    [
+        ("lying", "a logprob is 5.0: that of a token that was sampled is finite, and at most 0"),
+        ("short", "there are 2 tokens and 1 logprobs"),
+    ],
+)
+def test_log_probabilities_of_an_engine_that_cannot_be_are_a_failure(player: str, words: str) -> None:
+    told = found(f"{HERE}:{player}")[f"{HERE}:{player}: tokens"]
+    assert (told.status, told.detail) == ("failed", words)
+
+
+@pytest.mark.parametrize(("room", "status"), [(-10, "warning"), (0, "warning"), (1, "ok"), (None, "ok")])
+def test_a_window_is_compared_with_the_first_prompt_of_the_domain(room: int | None, status: str) -> None:
+    """The bank's is about 15,000 characters long: its policy, and its tools as the player sends them."""
+    player, seat, domain, task = seated_at_the_bank(f"{HERE}:talker")
+    prompt = first_prompt(player, seat, domain, task, None)
+    assert prompt is not None
+    assert prompt.tokens > len(domain.view(task, seat).prompt) / 4
+    assert 2000 < prompt.tokens < 8000
+    told = window_finding("w", "a window", None if room is None else prompt.tokens + room, prompt)
+    assert told.status == status
+    if status == "warning":
+        assert told.detail == (
+            f"a window, and the first prompt of the agent in task {task.id} has {prompt.tokens} tokens by an "
+            "estimate of 4 characters a token"
+        )
+
+
+def test_a_template_counts_the_first_prompt_and_one_that_cannot_write_it_leaves_an_estimate() -> None:
+    pytest.importorskip("transformers", reason="needs transformers: pip install 'gym-enterprise[hf]'")
+    from simulators.template import ChatTemplate
+    from tests.simulators.tiny_tokenizer import CHATML, tokenizer
+
+    player, seat, domain, task = seated_at_the_bank(f"{HERE}:tokened")
+    own = first_prompt(player, seat, domain, task, None)
+    assert own is not None
+    assert own.measured
+    assert own.tokens > len(domain.view(task, seat).prompt.encode())  # a byte a token
+    player, seat, domain, task = seated_at_the_bank(f"{HERE}:talker")
+    no_system = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+    for kind, measured in ((CHATML, True), (no_system + CHATML, False)):
+        prompt = first_prompt(player, seat, domain, task, ChatTemplate(tokenizer(kind)))
+        assert prompt is not None
+        assert prompt.measured is measured

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -211,6 +212,59 @@ def test_with_a_template_a_server_without_tokens_fails(tiny: str) -> None:
     assert (told["tokens"].status, told["continues"].status) == ("failed", "failed")
     assert "prompt" not in told
     assert told["answers"].status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("text", "ids", "words"),
+    [
+        ("Good morning!", [258, 257, 4], "the text is 'Good morning!', and its tokens say "),
+        ("%", [4, 10**9], "the server samples token 1000000000, and the template has 2"),
+        ("", [4, 5], "the text is '', and its tokens say '%&'"),
+        (" %", [258, 4, 257], ""),  # special tokens left out, and blanks
+    ],
+)
+def test_a_text_that_is_not_that_of_its_tokens_is_warned_of(
+    tiny: str, text: str, ids: list[int], words: str
+) -> None:
+    write = writer(tiny)
+    logprobs = {"tokens": [f"token_id:{one}" for one in ids], "token_logprobs": [-0.5] * len(ids)}
+    said = {"index": 0, "text": text, "finish_reason": "stop", "token_ids": ids, "logprobs": logprobs}
+
+    def disagrees(asked: Asked) -> Reply:
+        return Reply({"choices": [said]}) if asked.path == "/v1/completions" else healthy(asked, write)
+
+    told = served(disagrees, template=tiny)["continues"]
+    assert told.status == ("warning" if words else "ok")
+    assert words in told.detail
+
+
+def test_log_probabilities_above_0_are_a_failure_with_and_without_a_template(tiny: str) -> None:
+    def lies(asked: Asked) -> Reply:
+        reply = healthy(asked)
+        text = json.dumps(reply.body).replace("-0.5", "5.0")
+        return Reply(json.loads(text))
+
+    for template in (None, tiny):
+        told = served(lies, template=template)
+        assert told["answers"].status == "ok"
+        assert told["tokens"].status == "failed"
+        assert "a logprob is 5.0: " in told["tokens"].detail
+
+
+def test_a_window_without_room_for_the_first_prompt_is_warned_of_and_one_below_1_is_unknown() -> None:
+    def sized(window: int) -> Callable[[Asked], Reply]:
+        models = {"data": [{"id": "m", "max_model_len": window}]}
+        return lambda asked: Reply(models) if asked.path.endswith("/models") else healthy(asked)
+
+    told = served(sized(10))["listed"]
+    assert told.status == "warning"
+    assert told.detail.startswith(
+        "a window of 10 tokens, and the first prompt of the agent in task cancel has "
+    )
+    assert told.detail.endswith(" tokens by an estimate of 4 characters a token")
+    assert "--max-model-len" in told.cure
+    told = served(sized(-5))["listed"]
+    assert (told.status, told.detail) == ("ok", "a window of unknown size")
 
 
 def test_every_player_is_checked_whatever_the_others_are(dead: str) -> None:

@@ -97,9 +97,15 @@ def test_a_mark_that_is_no_token_of_the_tokenizer_is_told() -> None:
     told = found(tokenizer(CHATML.replace("<|im_end|>", "[end]")))["stop tokens"]
     assert told.status == "warning"
     assert told.detail == "'<|endoftext|>' (256), and the template closes a turn with none of them"
+
+
+def test_a_tokenizer_without_a_token_that_ends_a_turn_is_one_failure(tmp_path: Path) -> None:
     endless = tokenizer(CHATML.replace("<|im_end|>", "[end]"))
     endless.eos_token = None
-    assert found(endless)["stop tokens"].status == "failed"
+    endless.save_pretrained(tmp_path)
+    told = by_check(checkup(domain="tests.shop:make_domain", template=str(tmp_path)), f"template {tmp_path}")
+    assert [(name, one.status) for name, one in told.items()] == [("", "failed")]
+    assert "has no token that ends a turn: set its eos_token" in told[""].detail
 
 
 def test_a_template_on_disk_is_checked_by_its_path(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gym_enterprise.cli.app import make_app
-from tests.engines.server import serving
+from tests.engines.server import Reply, serving
 from tests.harness.checked import FORBIDDEN, healthy
 
 SHOP = "tests.shop:make_domain"
@@ -38,6 +38,13 @@ def test_failures_are_told_with_their_cure_and_exit_1() -> None:
     assert failures[0].startswith("FAILED   nosuch: there is no agent player 'nosuch'; by name: ")
     assert " -> " in failures[0]
     assert output.splitlines()[-1].endswith(", 1 FAILED")
+
+
+def test_a_server_gives_no_orders_to_the_terminal() -> None:
+    with serving([Reply({"error": {"message": "bad \x1b[31mRED\x07"}}, status=500)]) as server:
+        _, output = run(f"openai:m@{server.url}")
+    assert r"bad \x1b[31mRED\x07" in output
+    assert all(one.isprintable() for line in output.splitlines() for one in line)
 
 
 def test_json_lists_the_findings_and_no_key(monkeypatch: pytest.MonkeyPatch) -> None:

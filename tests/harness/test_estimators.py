@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gym_enterprise import UsageError
-from gym_enterprise.harness.estimators import clustered_interval, over_tasks, pass_at_k, pass_hat_k
+from gym_enterprise.harness.estimators import bootstrap, clustered_interval, over_tasks, pass_at_k, pass_hat_k
 
 
 def test_b050_three_of_four_trials_passed() -> None:
@@ -67,19 +67,15 @@ def test_numbers_that_cannot_be_are_refused() -> None:
 
 
 @pytest.mark.parametrize("values", [[0.0, 0.5, 1.0, 1.0], [0.25, 0.25, 0.75, 0.0, 1.0], [0.0, 1.0, 0.5]])
-def test_the_interval_is_the_one_that_all_resamples_give(values: list[float]) -> None:
+def test_the_bootstrap_is_the_one_that_all_resamples_give(values: list[float]) -> None:
     every = sorted(sum(draw) / len(values) for draw in itertools.product(values, repeat=len(values)))
-    interval = clustered_interval(values, level=0.9, resamples=200_000)
-    assert interval is not None
     # 0.05 and 0.95 fall inside a step of the enumerated distribution, so enough draws find the same step.
-    low, high = np.quantile(every, [0.05, 0.95])
-    assert interval.low == pytest.approx(low, abs=1e-12)
-    assert interval.high == pytest.approx(high, abs=1e-12)
-    assert (interval.level, interval.method) == (0.9, "bootstrap")
+    found = bootstrap(values, 0.05, resamples=200_000, seed=0)
+    assert found == pytest.approx(np.quantile(every, [0.05, 0.95]), abs=1e-12)
 
 
 def test_the_interval_is_the_same_for_the_same_seed_and_in_any_order_of_tasks() -> None:
-    values = [0.0, 0.25, 0.5, 1.0, 1.0, 0.75]
+    values = [0.0, 0.25, 0.5, 1.0, 1.0, 0.75] * 4
     assert clustered_interval(values, seed=3) == clustered_interval(values[::-1], seed=3)
 
 
@@ -98,6 +94,64 @@ def test_tasks_that_all_pass_do_not_make_certainty() -> None:
         assert interval is not None
         assert (interval.low, interval.high) == pytest.approx(expected, abs=1e-5)
         assert interval.method == "exact"
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        # Two of four trials in each of 4 tasks. If less than 0.025 ** (1/4) = 0.39763 of all tasks were like
+        # that, 4 of 4 would be rarer than 0.025; the others may have any rate: 0.5 -+ 0.60237 / 2.
+        ([0.5] * 4, 0.19882, 0.80118),
+        # 0.025 ** (1/8) = 0.63058: 0.75 - 0.36942 * 0.75, and 0.75 + 0.36942 * 0.25.
+        ([0.75] * 8, 0.47294, 0.84235),
+        # Tables of Clopper and Pearson's limits: 3 of 10, and 8 of 20.
+        ([1.0] * 3 + [0.0] * 7, 0.06674, 0.65245),
+        ([1.0] * 8 + [0.0] * 12, 0.19119, 0.63946),
+        # A sum of 2.5 of 4 lies between 2 of 4, from 0.06759, and 3 of 4, to 0.99369.
+        ([0.0, 0.5, 1.0, 1.0], 0.06759, 0.99369),
+        # 1/3 + 2/3 + 1 is 2 of 3, whatever binary fractions make of it: 0.09430 to 0.99160.
+        ([1 / 3, 2 / 3, 1.0], 0.09430, 0.99160),
+    ],
+)
+def test_few_tasks_and_equal_ones_have_an_exact_interval(
+    values: list[float], low: float, high: float
+) -> None:
+    interval = clustered_interval(values)
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-5)
+    assert interval.method == "exact"
+
+
+def test_equal_differences_do_not_make_certainty_either() -> None:
+    # 8 pairs that are alike: 0 -+ 0.36942 of the way to each limit.
+    interval = clustered_interval([0.0] * 8, limits=(-1.0, 1.0))
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((-0.36942, 0.36942), abs=1e-5)
+
+
+def test_many_unequal_tasks_have_a_bootstrap_interval() -> None:
+    values = [0.25, 0.5, 0.75, 1.0] * 5
+    interval = clustered_interval(values)
+    assert interval is not None
+    assert interval.method == "bootstrap"
+    assert (interval.low, interval.high) == bootstrap(values, 0.025, resamples=10_000, seed=0)
+
+
+@pytest.mark.parametrize(("count", "trials"), [(2, 4), (4, 4), (8, 4), (8, 1)])
+@pytest.mark.parametrize("chance", [0.5, 0.9])
+def test_intervals_of_few_tasks_hold_the_truth_as_often_as_they_say(
+    count: int, trials: int, chance: float
+) -> None:
+    # Every outcome of tasks with the same chance, weighed by how likely it is: coverage without sampling.
+    shares = [math.comb(trials, c) * chance**c * (1 - chance) ** (trials - c) for c in range(trials + 1)]
+    held = 0.0
+    for outcome in itertools.combinations_with_replacement(range(trials + 1), count):
+        interval = clustered_interval([c / trials for c in outcome])
+        assert interval is not None
+        if interval.low <= chance <= interval.high:
+            repeats = math.prod(math.factorial(outcome.count(c)) for c in range(trials + 1))
+            held += math.factorial(count) / repeats * math.prod(shares[c] for c in outcome)
+    assert held >= 0.95
 
 
 def test_one_task_has_no_interval() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import random
 import signal
 import subprocess
@@ -16,8 +18,10 @@ import pytest
 from typer.testing import CliRunner
 
 from gym_enterprise import RunExists, UsageError, load_domain, seating
+from gym_enterprise.cli import main
 from gym_enterprise.cli.app import make_app
 from gym_enterprise.cli.progress import Progress
+from gym_enterprise.harness import trajectories
 from gym_enterprise.harness.evaluation import evaluate
 from gym_enterprise.harness.results import read_run
 from simulators import Completion, FatalError, TransientError
@@ -80,7 +84,9 @@ def test_a_resumed_run_plays_exactly_what_is_missing(tmp_path: Path) -> None:
     file = tmp_path / "run" / "trajectories.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:7]) + lines[7][:100])
-    with pytest.raises(RunExists, match="resume"):
+    with pytest.raises(
+        RunExists, match=r"run holds a run: go on with it by --resume, or choose another --out"
+    ):
         shop(tmp_path / "run", "--trials", "4")
     code, output, told = shop(tmp_path / "run", "--trials", "4", "--resume", "--concurrency", "2")
     assert (code, "12 of 12 scored episodes passed" in output) == (0, True)
@@ -179,6 +185,20 @@ def test_ctrl_c_keeps_what_is_done_and_the_run_can_be_resumed(tmp_path: Path) ->
     assert (done.returncode, "resumed: 1 of 3 episodes" in done.stderr) == (0, True)
 
 
+def test_an_evaluation_ends_while_a_player_still_hangs_in_its_thread(tmp_path: Path) -> None:
+    (tmp_path / "deaf.py").write_text(
+        "import threading\n\n\nclass Agent:\n    def __init__(self, view, seed): ...\n\n"
+        "    def act(self, observation):\n        threading.Event().wait(600)\n"
+    )
+    command = [*EVAL, "--agent", "deaf:Agent", "--turn-deadline", "0.2", "--out", str(tmp_path / "run")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, "not scored: timeout 3" in done.stdout) == (3, True)
+    assert "Traceback" not in done.stderr
+
+
 def test_mistakes_are_told_before_a_folder_is_made(tmp_path: Path) -> None:
     for words, arguments in {
         "no agent player 'oracel'": ["--agent", "oracel"],
@@ -210,6 +230,61 @@ def test_the_progress_names_episodes_that_wait(capfd: pytest.CaptureFixture[str]
 
     asyncio.run(play())
     assert "waiting: cancel trial 0, step 1, agent for 0 s" in capfd.readouterr().err
+
+
+def told_by_main(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
+    monkeypatch.setattr(sys, "argv", ["gym-enterprise", *map(str, arguments)])
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    return int(caught.value.code or 0)
+
+
+def test_what_the_system_refuses_is_one_line_with_file_and_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command(out: Path, *more: str) -> list[Any]:
+        return ["eval", SHOP, "--agent", "oracle", "--split", "train", "--out", out, *more]
+
+    shop(tmp_path / "run")
+    capsys.readouterr()
+    (tmp_path / "file").write_text("")
+    (tmp_path / "locked" / "lock").mkdir(parents=True)
+    for line, arguments in {
+        f"{tmp_path / 'file' / 'run'}: Not a directory: a file stands where a folder should be": command(
+            tmp_path / "file" / "run"
+        ),
+        f"{tmp_path / 'locked' / 'lock'}: Is a directory: a folder stands where a file should be": command(
+            tmp_path / "locked"
+        ),
+        f"{tmp_path / 'file'}: File exists: a file stands where a folder should be": [
+            *("view", tmp_path / "run", "--out", tmp_path / "file" / "report.html")
+        ],
+    }.items():
+        assert told_by_main(monkeypatch, *arguments) == 1
+        told = capsys.readouterr().err
+        assert told.startswith(f"error: {line}"), told
+        assert told.count("\n") == 1
+
+
+def test_a_full_disk_is_told_and_resume_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["eval", SHOP, "--agent", "oracle", "--split", "train", "--out", tmp_path / "run"]
+    written = trajectories._sync
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(trajectories, "_sync", full)
+    assert told_by_main(monkeypatch, *command) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"error: {tmp_path / 'run' / 'trajectories.jsonl'}: No space left on device: make room; an "
+        "evaluation then goes on with --resume"
+    )
+    assert (tmp_path / "run" / "trajectories.jsonl").read_bytes() == b""
+    monkeypatch.setattr(trajectories, "_sync", written)
+    assert told_by_main(monkeypatch, *command, "--resume") == 0
 
 
 def test_two_runs_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,6 +183,11 @@ def test_anything_shaped_like_a_record_will_do_and_a_partial_reward_is_no_pass()
     assert summarise([Duck("a", 0.99), Duck("b", 1.0)], TASKS).overall.pass_at_1 == 0.5
 
 
+@pytest.mark.parametrize("reward", [2.0, 0.999, -1.0])
+def test_only_a_reward_of_1_is_a_pass(reward: float) -> None:
+    assert summarise([record("t", 0, reward)], {"t": task("t")}).overall.passed == 0
+
+
 def test_records_that_would_mislead_are_refused() -> None:
     with pytest.raises(UsageError, match="there is a record of task 'z', but no such task is given"):
         summarise([record("z")], TASKS)

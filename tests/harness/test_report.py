@@ -137,7 +137,7 @@ def test_prompts_come_from_the_domain_and_are_kept_once(tmp_path: Path) -> None:
 def test_texts_that_episodes_share_stand_in_the_file_once(tmp_path: Path) -> None:
     long = "A long document. " * 600
     records = trials("t", "111", transcript=(*said("user", long), *did("kb_read", text=long)))
-    found, report = written(saved(tmp_path / "run", *records))
+    found, report = written(saved(tmp_path / "run", *records, trials=3))
     text = report.path.read_text()
     assert text.count(long) == 2  # the message, and the same words inside of the arguments
     assert found["texts"][found["episode-2"]["entries"][0]["text"]] == long
@@ -213,6 +213,14 @@ def test_what_else_a_grader_puts_into_its_difference_is_kept() -> None:
     assert difference.rest({"criteria": {"polite": False}, "missing": []}) == {
         "criteria": '{"polite": false}'
     }
+
+
+def test_what_looks_like_rows_and_is_none_is_shown_as_it_is() -> None:
+    odd: list[Any] = [5, {"key": "c1"}, {"key": {}, "values": None}, {"wanted": {"before": [1]}}]
+    for row in odd:
+        assert difference.rows({"changed": [row]}) == []
+        assert difference.rest({"changed": [row]}) == {"changed": json.dumps([row])}
+        assert difference.tags({"changed": [row]}) == []
 
 
 def test_what_failed_episodes_got_wrong_is_counted_by_table(tmp_path: Path) -> None:
@@ -306,6 +314,23 @@ def test_a_task_that_has_changed_is_named_and_the_others_are_shown_whole(tmp_pat
     assert "prompts" in found["overview"]["tasks"][1]
 
 
+@pytest.mark.parametrize("edited", ["manifest.json", "trajectories.jsonl"])
+def test_a_hash_that_differs_between_record_and_manifest_costs_only_that_tasks_parts(
+    tmp_path: Path, edited: str
+) -> None:
+    run = played(tmp_path / "run", make_domain(), trials=2)
+    digest = make_domain().task("cancel").hash
+    text = (run / edited).read_text()
+    (run / edited).write_text(text.replace(digest, "0" * 64, 1))  # of two records only one
+    found, report = written(run)
+    assert report.notes == (
+        "Tasks whose content has another hash in a record than in the manifest or another record: cancel; "
+        "their families, capabilities, system prompts and documents are not shown.",
+    )
+    assert found["overview"]["summary"]["overall"]["passed"] == 6
+    assert ["prompts" in task for task in found["overview"]["tasks"]] == [False, True, True]
+
+
 def test_tasks_that_are_gone_or_cannot_be_read_are_named(tmp_path: Path) -> None:
     run = played(tmp_path / "run", make_domain())
     gone = make_domain(tasks={"train": [make_domain().task("confirm")]})
@@ -355,7 +380,7 @@ def test_an_empty_run_and_one_without_a_scored_episode_have_a_report(tmp_path: P
 def test_what_broke_is_counted_by_its_beginning(tmp_path: Path) -> None:
     errors = ["503", "503", "x" * 300 + "1", "x" * 300 + "2"]
     records = [record("t", trial, None, error=error) for trial, error in enumerate(errors)]
-    causes = written(saved(tmp_path / "run", *records))[0]["overview"]["summary"]["causes"]
+    causes = written(saved(tmp_path / "run", *records, trials=4))[0]["overview"]["summary"]["causes"]
     assert causes == {"503": 2, "x" * 239 + "…": 2}
 
 

@@ -544,6 +544,24 @@ def test_odd_characters_are_shown_as_escapes_and_emoji_as_they_are(
     assert '"nul\\u0000\\u001b"' in browser.texts(".call .json")[1]
 
 
+def test_what_cannot_be_seen_is_an_escape_and_what_joins_emoji_or_letters_stays(
+    browser: Browser, report: Callable[..., Path]
+) -> None:
+    hidden = (
+        "\u200b \u200d \u200c \u2060 \ufeff \u00ad \u200e \u200f \u061c \u3164 \ufe0f \U000e0041 \U000e01ef"
+    )
+    joined = "👩‍👩‍👧 ❤️‍🔥 👩🏽‍🚀 1️⃣ ☎️ می‌خواهم क्‍ष"
+    smuggled = "a\u200db a\ufe0f 1\ufe0f 😀\ufe0f\ufe0f 🏴\U000e0067\U000e007f"
+    transcript = (*said("user", hidden), *said("agent", joined), *said("user", smuggled))
+    browser.open(report(record("t", 0, transcript=transcript)), "#t/0")
+    shown = browser.js("return [...document.querySelectorAll('.message .words')].map(e => e.textContent)")
+    assert shown == [
+        r"\u200b \u200d \u200c \u2060 \ufeff \u00ad \u200e \u200f \u061c \u3164 \ufe0f \u{e0041} \u{e01ef}",
+        joined,
+        r"a\u200db a\ufe0f 1\ufe0f 😀" + "\ufe0f" + r"\ufe0f 🏴\u{e0067}\u{e007f}",
+    ]
+
+
 def test_a_message_of_a_million_characters_is_cut_until_it_is_asked_for(
     browser: Browser, report: Callable[..., Path]
 ) -> None:

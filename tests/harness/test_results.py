@@ -332,6 +332,30 @@ def test_records_that_do_not_belong_to_the_run_are_refused(folder: Path) -> None
         with pytest.raises(UsageError, match="task 'cancel' has another content than in the run's manifest"):
             run.append(record("cancel", task_hash="0"))
         run.append(record("cancel"))
+        for trial in (1, -1):
+            with pytest.raises(UsageError, match=rf"'cancel' has trial {trial}, and the trials in .* 0 to 0"):
+                run.append(record("cancel", trial))
+    assert read_run(folder).records() == [record("cancel")]
+
+
+@pytest.mark.parametrize(
+    ("stray", "words"),
+    [
+        (record("z"), "task 'z' is none of the 1 in the run's manifest"),
+        (record("cancel", 2), "task 'cancel' has trial 2, and the trials in the run's manifest are 0 to 1"),
+    ],
+)
+def test_a_line_of_an_episode_that_the_run_does_not_have_is_damage(
+    folder: Path, stray: Record, words: str
+) -> None:
+    settings: dict[str, Any] = {"tasks": [make_domain().tasks["train"]["cancel"]], "trials": 2}
+    with open_run(folder, SETTINGS, **settings) as run:
+        run.append(record("cancel"))
+    with run.file.open("ab") as file:
+        file.write(format_record(stray))
+    for attempt in (lambda: read_run(folder), lambda: open_run(folder, SETTINGS, resume=True, **settings)):
+        with pytest.raises(RunDamaged, match=rf"\.jsonl:2: {words}\. Nothing was changed"):
+            attempt()
 
 
 # -- folders and manifests that are not a run's -----------------------------------------------------------
@@ -370,6 +394,82 @@ def test_manifests_that_cannot_be_read_say_why(folder: Path) -> None:
         path.write_text(text)
         with pytest.raises(UsageError, match="is not a manifest"):
             open_run(folder, SETTINGS, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("schema_version", ..., "the field 'schema_version' is missing"),
+        ("trials", None, "the field 'trials' is None: it should be a valid integer"),
+        ("trials", "four", "the field 'trials' is 'four': it should be a valid integer"),
+        ("trials", 0, "the field 'trials' is 0: it should be greater than or equal to 1"),
+        ("configuration", ..., "the field 'configuration' is missing"),
+        ("content", ..., "the field 'content' is missing"),
+        ("content.tasks", None, "the field 'content.tasks' is None: it should be a valid dictionary"),
+        ("content.tasks", {"t": 5}, "the field 'content.tasks.t' is 5: it should be a valid string"),
+        ("content.domain", ..., "the field 'content.domain' is missing"),
+        ("seed", "0", "the field 'seed' is '0': it should be a valid integer"),
+        ("versions", ["3.11"], r"the field 'versions' is \['3.11'\]: it should be a valid dictionary"),
+        ("resumed", ..., "the field 'resumed' is missing"),
+        ("resumed", [{"notes": []}], "the field 'resumed.0.versions' is missing"),
+    ],
+)
+def test_fields_of_a_manifest_that_are_missing_or_of_another_type_are_named(
+    folder: Path, path: str, value: Any, words: str
+) -> None:
+    started(folder)
+    file = folder / "manifest.json"
+    file.write_text(json.dumps(edited(json.loads(file.read_text()), path, value)))
+    for attempt in (lambda: read_run(folder), lambda: open_run(folder, SETTINGS, resume=True)):
+        with pytest.raises(UsageError, match=rf"manifest\.json is not a manifest: {words}"):
+            attempt()
+
+
+def edited(data: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """Set a field at a dotted path, or with `...` remove it."""
+    *names, last = path.split(".")
+    inner: Any = data
+    for name in names:
+        inner = inner[int(name) if name.isdigit() else name]
+    if value is ...:
+        del inner[last]
+    else:
+        inner[last] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("grade.reward", "1.0", "'grade.reward' is '1.0': it should be a valid number"),
+        ("grade.reward", True, "'grade.reward' is True: it should be a valid number"),
+        ("grade.reward", float("nan"), "'grade.reward' is nan: it should be a finite number"),
+        ("grade.diff", [], r"'grade.diff' is \[\]: it should be a valid dictionary"),
+        ("grade", ..., "'grade' is missing"),
+        ("steps", None, "'steps' is None: it should be a valid integer"),
+        ("trial", -1, "'trial' is -1: it should be greater than or equal to 0"),
+        ("task_id", 5, "'task_id' is 5: it should be a valid string"),
+        ("usage", {"agent": 5}, "'usage.agent' is 5: it should be a valid dictionary"),
+        ("timings", {"total": "1"}, "'timings.total' is '1': it should be a valid number"),
+        ("segments", [5], "'segments.0' is 5: it should be a valid dictionary"),
+        ("error", 5, "'error' is 5: it should be a valid string"),
+        ("truncation_reward", "half", "'truncation_reward' is 'half': it should be 'state' or 'zero'"),
+        ("zzz", 1, "'zzz' is none that a record has"),
+        ("transcript.0.content", None, "'transcript.0.content' is None: it should be a valid string"),
+        ("transcript.0.seat", "clerk", "'transcript.0.seat' is 'clerk': it should be 'agent' or 'user'"),
+        ("transcript.0.call.name", 5, "'transcript.0.call.name' is 5: it should be a valid string"),
+        ("transcript.1.content", "5", "'transcript.1' is .*: a message of a tool should have its call, and"),
+        ("transcript.1.call", None, "'transcript.1' is .*: a message of a tool should have its call, and"),
+    ],
+)
+def test_fields_of_a_record_that_are_missing_or_of_another_type_are_named(
+    folder: Path, path: str, value: Any, words: str
+) -> None:
+    file = started(folder, record(transcript=tuple(did("look"))))
+    file.write_text(json.dumps(edited(json.loads(file.read_text()), path, value)) + "\n")
+    for attempt in (lambda: read_run(folder), lambda: open_run(folder, SETTINGS, resume=True)):
+        with pytest.raises(RunDamaged, match=rf"\.jsonl:1: not a record: the field {words}"):
+            attempt()
 
 
 @pytest.mark.parametrize("settings", [{"path": Path("x")}, {"rate": float("nan")}])
@@ -416,8 +516,9 @@ def test_a_full_disk_leaves_no_half_line(folder: Path, frozen: bool, monkeypatch
         run.append(record("a"))
         whole = run.file.read_bytes()
         monkeypatch.setattr(run._appender, "_file", FullDisk(run._appender._file, frozen=frozen))
-        with pytest.raises(OSError, match=os.strerror(errno.EIO if frozen else errno.ENOSPC)):
+        with pytest.raises(OSError, match=os.strerror(errno.EIO if frozen else errno.ENOSPC)) as caught:
             run.append(record("b"))
+        assert caught.value.filename == str(run.file)
         # A disk that takes nothing back either is mended before the next line.
         assert len(run.file.read_bytes()) == len(whole) + 10 * frozen
         monkeypatch.undo()
@@ -434,8 +535,9 @@ def test_a_manifest_that_cannot_be_written_leaves_the_old_one(
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+    with pytest.raises(OSError, match=rf"{os.strerror(errno.EIO)}.*manifest\.json\.part"):
         manifests.write_manifest(folder, {"schema_version": 1, "configuration": "other"})
+    assert not (folder / "manifest.json.part").exists()
     assert read_run(folder).manifest["configuration"] == SETTINGS
 
 

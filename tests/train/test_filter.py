@@ -242,3 +242,6 @@ def test_a_mistake_on_the_command_line_is_one_line(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.strip() == f"error: {tmp_path} is not a run: it has no manifest.json"
+    command[3] = str(saved(tmp_path / "run", played(*DONE)))
+    done = subprocess.run([*command, "--prompt", "no.md"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)

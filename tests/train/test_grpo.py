@@ -149,6 +149,21 @@ def test_weights_that_did_not_reach_the_engine_stop_the_run(config: Path, tmp_pa
         go(config, tmp_path / "run", "steps=40", "canary=1e-12")
 
 
+def test_a_list_of_tasks_is_what_is_drawn_from(config: Path, tmp_path: Path) -> None:
+    listed = tmp_path / "tasks.json"
+    listed.write_text('{"tasks": {"cancel": {"pass_rate": 0.5}}}')
+    go(config, tmp_path / "run", f"tasks={listed}", "steps=1", "evaluate.every=0")
+    listed.write_text('{"tasks": {"other": {"pass_rate": 0.5}}}')
+    with pytest.raises(UsageError, match="lists 'other', which is not in the split 'train'"):
+        go(config, tmp_path / "again", f"tasks={listed}", "steps=1")
+
+
+def test_a_start_that_fails_leaves_no_folder(config: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        go(config, tmp_path / "run", "model.path=/nowhere/at-all")
+    assert not (tmp_path / "run").exists()
+
+
 def test_what_this_version_cannot_do_is_refused(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

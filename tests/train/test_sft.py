@@ -23,7 +23,7 @@ pytest.importorskip("transformers", reason="needs transformers: pip install 'gym
 
 import torch
 
-from gym_enterprise import Episode, LLMPlayer, Sampling, evaluate, load_domain, run_episode
+from gym_enterprise import LLMPlayer, Sampling, evaluate, load_domain
 from gym_enterprise.errors import UsageError
 from simulators import TransformersEngine
 from simulators.template import ChatTemplate
@@ -111,9 +111,14 @@ class Clerk:
         return {"type": "tool_call", "name": "cancel_order", "arguments": {"order_id": "O1"}}
 
 
-def test_a_policy_that_is_taught_what_passes_then_passes(config: Path, tmp_path: Path) -> None:
-    task = load_domain(DOMAIN).tasks["train"]["cancel"]
+def test_a_policy_that_is_taught_what_passes_then_passes_and_can_be_taught_by_its_own_tokens(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    domain = load_domain(DOMAIN)
+    task = domain.tasks["train"]["cancel"]
+    answer = '<tool_response>\n{"ok": true, "result": "cancelled"}\n</tool_response>'
     chat = [SYSTEM, says("user", "Please cancel O1."), says("assistant", CANCEL)]
+    chat += [says("user", answer), says("assistant", "Hello.")]
     taught = data(tmp_path / "a.jsonl", json.dumps({"chat": chat}))
     figures = go(config, tmp_path / "run", taught, "steps=60", "checkpoint.every=60")
     assert figures[0]["nll"] > 2.0  # ln 9 is 2.2
@@ -126,8 +131,12 @@ def test_a_policy_that_is_taught_what_passes_then_passes(config: Path, tmp_path:
         prompt="Serve.",
         sampling=Sampling(temperature=0.0, max_tokens=4),
     )
-    assert run_episode(Episode(load_domain(DOMAIN), task), agent, Brief).reward == 1.0
+    run = evaluate(tmp_path / "played", domain, [task], agent, Brief, configuration={"domain": DOMAIN})
+    assert asyncio.run(run).overall.pass_at_1 == 1.0
     engine.close()
+    capsys.readouterr()
+    go(config, tmp_path / "again", f'data=["{tmp_path / "played"}"]', "steps=1")
+    assert "1 conversations, 1 with the tokens as recorded" in capsys.readouterr().out
 
 
 def test_a_run_leaves_its_configuration_its_figures_and_models_that_load(

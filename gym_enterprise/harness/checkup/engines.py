@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeVar
 
 from gym_enterprise.harness.checkup.finding import Finding, failed, failure, ok, one_line, warning
+from gym_enterprise.harness.checkup.prompts import FirstPrompt, window_finding
 from gym_enterprise.messages import Message, Observation
 from simulators import LLMPlayer
 from simulators.engines.background import run
-from simulators.engines.engine import ChatRequest, Completion, Engine, Request, Sampling, TokenRequest
+from simulators.engines.engine import (
+    ChatRequest,
+    Completion,
+    Engine,
+    Request,
+    Sampling,
+    TokenRequest,
+    sampled_logprob,
+)
 from simulators.engines.errors import EngineError, TransientError
 from simulators.template import ChatTemplate
 
@@ -30,7 +39,11 @@ TOOL = "tell_time"
 
 
 def engine_findings(
-    check: str, engine: Engine, template: ChatTemplate | None, timeout: float
+    check: str,
+    engine: Engine,
+    template: ChatTemplate | None,
+    timeout: float,
+    prompt: FirstPrompt | None = None,
 ) -> Iterator[Finding]:
     """Check an engine as a player uses it; one that does not answer is asked nothing more.
 
@@ -39,12 +52,13 @@ def engine_findings(
         engine: The engine.
         template: Its template, if it has one; then it is asked with tokens.
         timeout: Seconds for each answer.
+        prompt: What its window should have room for.
     """
     name = f"{check}: answers"
     try:
         completion, seconds = answer(engine, template, timeout)
         yield answer_finding(name, completion, seconds)
-        yield _tokens(f"{check}: tokens", engine, completion, template)
+        yield _tokens(f"{check}: tokens", engine, completion, template, prompt)
         name = f"{check}: tools"
         yield call_finding(name, engine, timeout, "choose a model that calls tools, or train it to")
     except EngineError as error:
@@ -124,15 +138,37 @@ def call_finding(check: str, engine: Engine, timeout: float, cure: str) -> Findi
     return ok(check, f"the model called {TOOL} with {one_line(str(action['arguments']), WORDS)}")
 
 
-def _tokens(check: str, engine: Engine, completion: Completion, template: ChatTemplate | None) -> Finding:
+def _tokens(
+    check: str,
+    engine: Engine,
+    completion: Completion,
+    template: ChatTemplate | None,
+    prompt: FirstPrompt | None,
+) -> Finding:
     lacks = missing_tokens(completion, prompt=False)
     if not lacks:
+        fault = _impossible(completion.token_ids or (), completion.logprobs or ())
+        if fault:
+            return failed(check, fault, "mend the engine: nothing can be trained on with these")
         window = getattr(engine, "window", None)
         room = f"; a window of {window} tokens" if window else ""
-        return ok(check, f"the engine tells sampled tokens and log-probabilities{room}")
+        told = f"the engine tells sampled tokens and log-probabilities{room}"
+        return window_finding(check, told, window, prompt)
     found = warning if template is None else failed
     cure = "training needs them; evaluation without a template does not"
     return found(check, f"the engine does not tell: {lacks}", cure)
+
+
+def _impossible(ids: Sequence[int], logprobs: Sequence[float]) -> str:
+    """Return what is wrong with the log-probabilities of a completion, or ""."""
+    if len(ids) != len(logprobs):
+        return f"there are {len(ids)} tokens and {len(logprobs)} logprobs"
+    try:
+        for one in logprobs:
+            sampled_logprob(one)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ import re
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from simulators.engines.errors import printable
+
 Status = Literal["ok", "warning", "failed"]
 
 LONGEST = 400
@@ -38,10 +40,9 @@ class Finding:
         return asdict(self)
 
     def redacted(self) -> Finding:
-        """Return the same without keys, passwords and the queries of URLs."""
-        return replace(
-            self, check=_redacted(self.check), detail=_redacted(self.detail), cure=_redacted(self.cure)
-        )
+        """Return the same without keys, passwords, the queries of URLs, and orders to a terminal."""
+        check, detail, cure = (printable(_redacted(one)) for one in (self.check, self.detail, self.cure))
+        return replace(self, check=check, detail=detail, cure=cure)
 
 
 def ok(check: str, detail: str, cure: str = "") -> Finding:

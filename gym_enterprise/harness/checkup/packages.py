@@ -34,6 +34,7 @@ EXTRAS = (
     Extra("vllm", "vllm", "models in this process by vLLM (vllm:PATH)"),
     Extra("renderers", "renderers", "chat templates of well-known models as code"),
     Extra("sentence-transformers", "dense", "searching documents by meaning"),
+    Extra("safetensors", "train", "checkpoints of training"),
     Extra("peft", "train", "training with adapters"),
     Extra("matplotlib", "train", "plots of a training run"),
 )

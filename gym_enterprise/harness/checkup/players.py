@@ -11,6 +11,7 @@ from gym_enterprise.harness.checkup.domains import first_task, play
 from gym_enterprise.harness.checkup.engines import engine_findings
 from gym_enterprise.harness.checkup.finding import Finding, failed, failure, ok
 from gym_enterprise.harness.checkup.packages import device_finding
+from gym_enterprise.harness.checkup.prompts import first_prompt
 from gym_enterprise.harness.checkup.servers import server_findings
 from gym_enterprise.harness.checkup.templates import template_findings
 from gym_enterprise.messages import Seat
@@ -53,12 +54,14 @@ def player_findings(
         return
     if not isinstance(player, LLMPlayer):
         yield _plays(name, seat, loaded, task)
-    elif kind == "openai":
+        return
+    prompt = first_prompt(player, seat, loaded, task, template)
+    if kind == "openai":
         served: Any = player.engine
-        yield from server_findings(name, served.model, served.url, template, timeout)
+        yield from server_findings(name, served.model, served.url, template, timeout, prompt)
     else:
         own = getattr(player.engine, "template", None)
-        yield from engine_findings(name, player.engine, own, timeout)
+        yield from engine_findings(name, player.engine, own, timeout, prompt)
         if own is not None:
             yield from template_findings(f"{name}: template", own)
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from gym_enterprise.harness.checkup.engines import (
     ANSWER,
+    WORDS,
     answer,
     answer_finding,
     call_finding,
@@ -16,8 +17,9 @@ from gym_enterprise.harness.checkup.engines import (
     within,
 )
 from gym_enterprise.harness.checkup.finding import Finding, failed, failure, ok, one_line, warning
+from gym_enterprise.harness.checkup.prompts import FirstPrompt, window_finding
 from gym_enterprise.harness.checkup.templates import ASKED, SYSTEM, difference
-from simulators.engines.engine import ChatRequest, Sampling, TokenRequest
+from simulators.engines.engine import ChatRequest, Completion, Sampling, TokenRequest
 from simulators.engines.errors import EngineError, FatalError, TransientError
 from simulators.engines.openai import KEY_VARIABLE, OpenAIEngine
 from simulators.template import ChatTemplate, Tokens
@@ -36,7 +38,12 @@ _WRITTEN = [SYSTEM, ASKED, {"role": "assistant", "content": "Which order do you 
 
 
 def server_findings(
-    check: str, model: str, url: str, template: ChatTemplate | None, timeout: float
+    check: str,
+    model: str,
+    url: str,
+    template: ChatTemplate | None,
+    timeout: float,
+    prompt: FirstPrompt | None = None,
 ) -> Iterator[Finding]:
     """Check a model behind an OpenAI-compatible server; one that does not answer is asked nothing more.
 
@@ -46,6 +53,7 @@ def server_findings(
         url: Base URL.
         template: Its template as it is here, to compare with.
         timeout: Seconds for each request.
+        prompt: What its window should have room for.
     """
     limits: dict[str, Any] = {"attempts": 1, "timeout": timeout, "deadline": timeout}
     engine, telling = OpenAIEngine(model, url, **limits), OpenAIEngine(model, url, token_ids=True, **limits)
@@ -56,7 +64,7 @@ def server_findings(
         return
     else:
         yield answer_finding(f"{check}: answers", completion, seconds)
-        yield _listed(f"{check}: listed", engine, timeout)
+        yield _listed(f"{check}: listed", engine, timeout, prompt)
         yield _calls(f"{check}: tools", engine, timeout)
         yield from _token_findings(check, telling, template, timeout)
     finally:
@@ -81,26 +89,29 @@ def _cure(error: EngineError, engine: OpenAIEngine, timeout: float) -> str:
         return f"{KEY_VARIABLE} {known} to a key of this server"
     if status in (404, 405):
         try:
-            names = ", ".join(sorted(_models(engine, timeout))[:_MOST_LISTED])
+            names = _names(_models(engine, timeout))
         except EngineError:
             return f"correct the URL {engine.url}, which usually ends in /v1, or the name of the model"
-        return f"correct the name of the model; the server lists: {names or 'none'}"
+        return f"correct the name of the model; the server lists: {names}"
     return "see the server's log, or try again later" if isinstance(error, TransientError) else ""
 
 
-def _listed(check: str, engine: OpenAIEngine, timeout: float) -> Finding:
+def _names(models: dict[str, dict[str, Any]]) -> str:
+    return one_line(", ".join(sorted(models)[:_MOST_LISTED]) or "none")
+
+
+def _listed(check: str, engine: OpenAIEngine, timeout: float, prompt: FirstPrompt | None) -> Finding:
     try:
         models = _models(engine, timeout)
     except EngineError as error:
         return warning(check, str(error), "nothing, as the model answers")
     if engine.model not in models:
-        names = ", ".join(sorted(models)[:_MOST_LISTED]) or "none"
-        return warning(
-            check, f"the server does not list the model; it lists: {names}", "use a name that it lists"
-        )
+        told = f"the server does not list the model; it lists: {_names(models)}"
+        return warning(check, told, "use a name that it lists")
     windows = [models[engine.model].get(name) for name in _WINDOWS]
-    window = next((size for size in windows if type(size) is int), None)
-    return ok(check, "a window of " + (f"{window} tokens" if window else "unknown size"))
+    window = next((size for size in windows if type(size) is int and size > 0), None)
+    told = "a window of " + (f"{window} tokens" if window else "unknown size")
+    return window_finding(check, told, window, prompt)
 
 
 def _models(engine: OpenAIEngine, timeout: float) -> dict[str, dict[str, Any]]:
@@ -153,7 +164,11 @@ def _token_findings(
     try:
         completion = within(timeout, engine.complete(ChatRequest(tuple(_WRITTEN), (), _SHORT)))
     except EngineError as error:
-        yield fault(name, f"refused: {one_line(str(error).rpartition('. ')[0] or str(error))}", cure)
+        said = one_line(str(error).rpartition(". ")[0] or str(error))
+        if error.status == 200:  # an answer that cannot be
+            yield failed(name, said, cure)
+        else:
+            yield fault(name, f"refused: {said}", cure)
         return
     lacks = missing_tokens(completion, prompt=True)
     if lacks:
@@ -206,5 +221,27 @@ def _continues(
     lacks = missing_tokens(completion, prompt=False)
     if lacks:
         return failed(check, f"asked with tokens, the server does not tell: {lacks}", _TELLS)
+    other = _other_text(completion, template)
+    if other:
+        cure = "give --template the served model's own: a player with it reads the text of the tokens"
+        return warning(check, f"asked with tokens, {other}", cure)
     said = template.text(completion.token_ids or ())
-    return ok(check, f"asked with tokens, it goes on: {one_line(said, 60)!r}")
+    return ok(check, f"asked with tokens, it goes on: {one_line(said, WORDS)!r}")
+
+
+def _other_text(completion: Completion, template: ChatTemplate) -> str:
+    """Return how the text of a completion and that of its tokens disagree, as words; "" when they agree.
+
+    Servers may leave special tokens out of a text, and what was cut within a character.
+    """
+    ids = completion.token_ids or ()
+    if max(ids, default=0) >= len(template.tokenizer):
+        return f"the server samples token {max(ids)}, and the template has {len(template.tokenizer)}"
+    said, plain = template.text(ids), template.tokenizer.decode(list(ids), skip_special_tokens=True)
+    if _words(completion.text) in (_words(said), _words(plain)):
+        return ""
+    return f"the text is {one_line(completion.text, WORDS)!r}, and its tokens say {one_line(said, WORDS)!r}"
+
+
+def _words(text: str) -> str:
+    return "".join(text.split()).rstrip("\ufffd")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 KINDS = ("missing", "extra", "changed")
 """Of rows in `Grade.diff`."""
@@ -32,7 +32,7 @@ def rows(diff: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def rest(diff: Mapping[str, Any]) -> dict[str, str]:
     """Return, as JSON texts, what a diff holds besides rows."""
-    shown = {kind for kind in KINDS if isinstance(diff.get(kind), list)}
+    shown = {kind for kind in KINDS if _are_rows(diff.get(kind))}
     return {name: shown_value(value) for name, value in diff.items() if name not in shown}
 
 
@@ -49,8 +49,21 @@ def shown_value(value: Any) -> str:
 
 def _listed(diff: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for kind in KINDS:
-        if isinstance(found := diff.get(kind), list):
-            yield from ((kind, row) for row in found if isinstance(row, Mapping))
+        if _are_rows(found := diff.get(kind)):
+            yield from ((kind, row) for row in found)
+
+
+def _are_rows(value: Any) -> TypeGuard[list[Mapping[str, Any]]]:
+    return isinstance(value, list) and all(map(_is_row, value))
+
+
+def _is_row(value: Any) -> bool:
+    parts = ("key", "values", "before", "wanted")
+    return (
+        isinstance(value, Mapping)
+        and all(isinstance(value.get(part, {}), Mapping) for part in parts)
+        and ("wanted" not in value or _is_row(value["wanted"]))
+    )
 
 
 def _row(kind: str, row: Mapping[str, Any]) -> dict[str, Any]:

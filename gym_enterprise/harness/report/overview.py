@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from gym_enterprise.harness.metrics import Summary, summarise
@@ -59,7 +59,10 @@ def _summary(source: Source) -> Summary:
     tasks = {task_id: cast(Task, _NotThere(digest)) for task_id, digest in source.hashes.items()}
     domain = source.domain
     return summarise(
-        source.records,
+        [
+            replace(record, task_hash="") if record.task_id in source.mixed else record
+            for record in source.records
+        ],
         tasks | dict(source.tasks),
         planned=source.planned,
         toolset=domain.toolset("agent") if domain and source.quiet is not None else None,

@@ -17,6 +17,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from gym_enterprise.harness.disk import naming
+
 PROGRAM = (
     "dom.js",
     "text.js",
@@ -43,7 +45,7 @@ def write_page(path: Path, overview: dict[str, Any], episodes: Iterable[Any], te
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="ascii", newline="\n") as file:
+        with naming(part), part.open("w", encoding="ascii", newline="\n") as file:
             file.writelines(page(overview, episodes, texts))
         part.replace(path)
     finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,6 +33,8 @@ class Source:
     """The domain that was played; None when it could not be loaded."""
     tasks: Mapping[str, Task]
     """By id, the tasks whose content is known to be what was played."""
+    mixed: frozenset[str]
+    """Tasks of which a record has another hash than the manifest, or than another record."""
     notes: tuple[str, ...]
     """What is missing, and why."""
     quiet: frozenset[str] | None
@@ -61,14 +63,17 @@ def look_up(run: Run, domain: Domain | str | None = None) -> Source:
     """
     records = tuple(run)
     hashes = dict(run.manifest["content"]["tasks"])
+    mixed: set[str] = set()
     for record in records:
-        hashes[record.task_id] = hashes.get(record.task_id) or record.task_hash
+        known = hashes[record.task_id] = hashes.get(record.task_id) or record.task_hash
+        if record.task_hash not in ("", known):
+            mixed.add(record.task_id)
     played, notes = _domain(run, records, domain)
-    tasks, lost = _tasks(played, hashes) if played else ({}, [])
+    tasks, lost = _tasks(played, hashes, mixed) if played else ({}, [])
     changed = _changed(played, run) if played else []
     quiet, unplayable = _quiet(played, tasks) if played else (None, [])
     found = (*_unfinished(run), *notes, *changed, *lost, *unplayable)
-    return Source(run, records, hashes, played, tasks, found, quiet)
+    return Source(run, records, hashes, played, tasks, frozenset(mixed), found, quiet)
 
 
 def _domain(
@@ -91,10 +96,16 @@ def _domain(
         return None, [f"The domain {named!r} could not be loaded ({why}): {without} are not shown."]
 
 
-def _tasks(domain: Domain, hashes: Mapping[str, str]) -> tuple[dict[str, Task], list[str]]:
+def _tasks(
+    domain: Domain, hashes: Mapping[str, str], mixed: Collection[str]
+) -> tuple[dict[str, Task], list[str]]:
     found: dict[str, Task] = {}
     lost: dict[str, list[str]] = {}
     for task_id, wanted in hashes.items():
+        if task_id in mixed:
+            what = "Tasks whose content has another hash in a record than in the manifest or another record"
+            lost.setdefault(what, []).append(task_id)
+            continue
         try:
             task = domain.task(task_id)
         except UnknownTask:

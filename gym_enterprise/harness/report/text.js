@@ -2,24 +2,33 @@
 
 const SHOWN = 20000; // characters of one text that are shown at first
 
-/* Controls, marks that turn the direction of text around, and halves of characters are written as escapes. */
+/* Scripts in which U+200C and U+200D decide how letters join. */
+const JOINING = "Arab Syrc Mong Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh"
+  .split(" ")
+  .map((script) => `\\p{scx=${script}}`)
+  .join("");
+
+/* What cannot be seen, or turns the direction of text around, is written as an escape: controls, what Unicode says
+ * is to be ignored when it is shown, halves of characters. What belongs to an emoji, or follows a letter of a
+ * script that joins its letters, stays: it is seen by what it does there. */
 const ODD = new RegExp(
   [
-    "[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]",
-    "[\\u202a-\\u202e\\u2066-\\u2069]",
-    "[\\ud800-\\udbff](?![\\udc00-\\udfff])",
-    "(?<![\\ud800-\\udbff])[\\udc00-\\udfff]",
-  ].join("|"),
-  "g",
+    "(?!(?<=\\p{ExtPict})[\\ufe0e\\ufe0f]|(?<=[0-9#*])\\ufe0f\\u20e3)",
+    "(?!(?<=\\p{ExtPict}[\\ufe0f\\p{EMod}]?)\\u200d\\p{ExtPict})",
+    `(?!(?<=[${JOINING}])[\\u200c\\u200d])`,
+    "(?:(?![\\t\\n\\r])\\p{Cc}|[\\p{DI}\\p{Cs}\\ufff9-\\ufffb])",
+  ].join(""),
+  "gu",
 );
 
 /** Append a text to a node, with escapes for what could not be seen. */
 function write(node, words) {
   let from = 0;
   for (const match of words.matchAll(ODD)) {
-    const number = match[0].charCodeAt(0).toString(16).padStart(4, "0");
-    node.append(words.slice(from, match.index), element("span", { class: "odd" }, `\\u${number}`));
-    from = match.index + 1;
+    const number = match[0].codePointAt(0).toString(16).padStart(4, "0");
+    const shown = number.length > 4 ? `\\u{${number}}` : `\\u${number}`;
+    node.append(words.slice(from, match.index), element("span", { class: "odd" }, shown));
+    from = match.index + match[0].length;
   }
   node.append(words.slice(from));
   return node;

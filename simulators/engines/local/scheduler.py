@@ -50,17 +50,22 @@ class Scheduler:
             loop: The running event loop, when turns are to be taken in it, between what else is ready there.
 
         Raises:
-            FatalError: The scheduler is closed.
+            FatalError: The scheduler is closed, or at work in another event loop.
         """
         row.future.add_done_callback(self._note)
         with self._change:
             if self._closed:
                 raise _closed()
+            if loop is not None and self._loop is not loop:
+                if self._loop is not None and self._is_used(self._loop):
+                    raise FatalError(
+                        "An engine that decodes inline was asked from a second event loop while it is at "
+                        "work in another: ask it from one loop, or make it with inline=False."
+                    )
+                self._loop = loop  # of one that has ended, the turns have ended too
+                loop.call_soon(self._take_turns, loop)
             self._arrived.append(row)
             if loop is not None:
-                if self._loop is not loop:  # of one that has ended, the turns have ended too
-                    self._loop = loop
-                    loop.call_soon(self._take_turns, loop)
                 return
             # A fork has the object, but not the thread.
             if self._thread is None or not self._thread.is_alive():
@@ -92,6 +97,8 @@ class Scheduler:
         with self._change:
             self._closed, thread = True, self._thread
             self._change.notify_all()
+            if thread is None:
+                self._change.wait_for(lambda: not self._turning)  # a turn in the event loop of another thread
         if thread is not None:
             thread.join()
         rows = [*self._batch.clear(), *self._waiting, *self._arrived]
@@ -105,29 +112,37 @@ class Scheduler:
     def _has_work(self) -> bool:
         return bool(self._arrived or self._waiting or self._batch.rows)
 
+    def _is_used(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Return whether an event loop may take turns, or somebody in it waits who could go on."""
+        rows = (*self._arrived, *self._waiting, *self._batch.rows)
+        return loop.is_running() or (not loop.is_closed() and not all(row.future.done() for row in rows))
+
     def _work(self) -> None:
         with torch.inference_mode():
             while self._next_turn():
                 self._turn()
                 with self._change:
-                    self._turning = False
-                    self._change.notify_all()
+                    self._end_turn()
 
     def _take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
         """Take one turn in an event loop, and the next one when it has done what is ready by then."""
-        if self._loop is not loop:
-            return
-        if self._pauses:
-            loop.call_later(PAUSE, self._take_turns, loop)
-            return
-        with torch.inference_mode():
-            self._waiting += self._arrived
-            self._arrived = []
-            self._turn()
-        if self._has_work():
-            loop.call_soon(self._take_turns, loop)
-        else:
-            self._loop = None
+        with self._change:
+            if self._loop is not loop or self._closed:
+                return
+            if self._pauses:
+                loop.call_later(PAUSE, self._take_turns, loop)
+                return
+            self._begin_turn()
+        try:
+            with torch.inference_mode():
+                self._turn()
+        finally:  # of an interrupt too, or who closes the engine then would wait for ever
+            with self._change:
+                self._end_turn()
+                if self._has_work():
+                    loop.call_soon(self._take_turns, loop)
+                else:
+                    self._loop = None
 
     def _next_turn(self) -> bool:
         """Wait until there is something to do; False when the thread should end."""
@@ -139,10 +154,17 @@ class Scheduler:
                 self._thread = None
                 atexit.unregister(self.close)
                 return False
-            self._turning = True
-            self._waiting += self._arrived
-            self._arrived = []
+            self._begin_turn()
             return True
+
+    def _begin_turn(self) -> None:
+        self._turning = True
+        self._waiting += self._arrived
+        self._arrived = []
+
+    def _end_turn(self) -> None:
+        self._turning = False
+        self._change.notify_all()
 
     def _turn(self) -> None:
         try:
