@@ -1,4 +1,8 @@
-"""Where the public benchmark's data is; tests that need it are skipped where it is not."""
+"""What has to be set before any test is imported.
+
+Where the public benchmark's data is: tests that need it are skipped where it is not. And how many threads torch
+uses: one, as two that wait for a busy core make tiny models ten times slower.
+"""
 
 import os
 from pathlib import Path
@@ -7,3 +11,5 @@ _BESIDE = Path(__file__).parents[2] / "shared" / "data" / "tau3_banking"
 
 if _BESIDE.is_dir():
     os.environ.setdefault("TAU3_BANKING_DATA", str(_BESIDE))
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -78,32 +78,32 @@ def train(config: GrpoConfig) -> None:
     start = resume(out, config.checkpoint, model, parts, rng)
     journal = Journal(out, config.steps, start=start, tensorboard=config.tensorboard)
     actor = open_actor(config, model, tokenizer)
-    stopping = stop_on_sigterm()
-    for step in range(start, config.steps):
-        began = time.monotonic()
-        figures: dict[str, float] = {}
-        if config.evaluate.every and step % config.evaluate.every == 0:
-            figures |= evaluate(config, domain, actor)
-        drawn = sampler.draw(config.rollout.tasks_per_step)
-        records, groups = collect(config, domain, actor, step, drawn)
-        learnable, facts = compare(config, model, records, groups)
-        for group in dict.fromkeys(groups):
-            members = [one for one, own in zip(records, groups, strict=True) if own == group]
-            sampler.update(group[2], [one.reward for one in members if one.reward is not None])
-        with actor.learning(model):
-            figures |= facts | learn(config, model, reference, optimiser, learnable, rng)
-        figures["seconds"] = time.monotonic() - began
-        journal.write(step, figures, SHOWN)
-        watch_canary(config, figures)
-        last = step + 1 == config.steps
-        if last or stopping or (step + 1) % config.checkpoint.every == 0:
-            save(out, config.checkpoint, step + 1, model, tokenizer, parts, rng)
-        if stopping and not last:
-            print(f"stopped after step {step + 1}; checkpoint.resume=true goes on", flush=True)
-            break
-    else:
-        if config.evaluate.every:
-            journal.write(config.steps, evaluate(config, domain, actor), SHOWN)
+    with stop_on_sigterm() as stopping:
+        for step in range(start, config.steps):
+            began = time.monotonic()
+            figures: dict[str, float] = {}
+            if config.evaluate.every and step % config.evaluate.every == 0:
+                figures |= evaluate(config, domain, actor)
+            drawn = sampler.draw(config.rollout.tasks_per_step)
+            records, groups = collect(config, domain, actor, step, drawn)
+            learnable, facts = compare(config, model, records, groups)
+            for group in dict.fromkeys(groups):
+                members = [one for one, own in zip(records, groups, strict=True) if own == group]
+                sampler.update(group[2], [one.reward for one in members if one.reward is not None])
+            with actor.learning(model):
+                figures |= facts | learn(config, model, reference, optimiser, learnable, rng)
+            figures["seconds"] = time.monotonic() - began
+            journal.write(step, figures, SHOWN)
+            watch_canary(config, figures)
+            last = step + 1 == config.steps
+            if last or stopping or (step + 1) % config.checkpoint.every == 0:
+                save(out, config.checkpoint, step + 1, model, tokenizer, parts, rng)
+            if stopping and not last:
+                print(f"stopped after step {step + 1}; checkpoint.resume=true goes on", flush=True)
+                break
+        else:
+            if config.evaluate.every:
+                journal.write(config.steps, evaluate(config, domain, actor), SHOWN)
     actor.close()
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import signal
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -125,11 +125,18 @@ def resume(out: Path, settings: Checkpoint, model: Any, parts: Mapping[str, Part
     return saved.step
 
 
-def stop_on_sigterm() -> list[int]:
-    """Return a list that gets an entry when the process is asked to end: the step under way is finished."""
+@contextmanager
+def stop_on_sigterm() -> Iterator[list[int]]:
+    """Give a list that gets an entry when the process is asked to end: the step under way is finished.
+
+    Afterwards the signal does what it did before.
+    """
     asked: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
-    return asked
+    before = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def command(

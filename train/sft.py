@@ -75,25 +75,25 @@ def train(config: SftConfig) -> None:
     parts: dict[str, Part] = {"optimiser": optimiser, "decks": decks}
     start = resume(out, config.checkpoint, model, parts, rng)
     journal = Journal(out, steps, start=start, tensorboard=config.tensorboard)
-    stopping = stop_on_sigterm()
-    for step in range(start, steps):
-        began = time.monotonic()
-        last = step + 1 == steps
-        rows = [row for _ in range(config.batch_size) for row in decks.draw().rows]
-        figures = go_through(config, model, rows, learn=True)
-        update = optimiser.step()
-        optimiser.zero_grad()
-        figures |= {"lr": update.lr, "grad_norm": update.norm, "skipped": float(update.skipped)}
-        figures["epoch"] = (step + 1) * config.batch_size / len(learned)
-        if held_out and (last or (step + 1) % config.holdout_every == 0):
-            figures["holdout_nll"] = go_through(config, model, held_out, learn=False)["nll"]
-        figures["seconds"] = time.monotonic() - began
-        journal.write(step, figures, SHOWN)
-        if last or stopping or (step + 1) % config.checkpoint.every == 0:
-            save(out, config.checkpoint, step + 1, model, tokenizer, parts, rng)
-        if stopping and not last:
-            print(f"stopped after step {step + 1}; checkpoint.resume=true goes on", flush=True)
-            break
+    with stop_on_sigterm() as stopping:
+        for step in range(start, steps):
+            began = time.monotonic()
+            last = step + 1 == steps
+            rows = [row for _ in range(config.batch_size) for row in decks.draw().rows]
+            figures = go_through(config, model, rows, learn=True)
+            update = optimiser.step()
+            optimiser.zero_grad()
+            figures |= {"lr": update.lr, "grad_norm": update.norm, "skipped": float(update.skipped)}
+            figures["epoch"] = (step + 1) * config.batch_size / len(learned)
+            if held_out and (last or (step + 1) % config.holdout_every == 0):
+                figures["holdout_nll"] = go_through(config, model, held_out, learn=False)["nll"]
+            figures["seconds"] = time.monotonic() - began
+            journal.write(step, figures, SHOWN)
+            if last or stopping or (step + 1) % config.checkpoint.every == 0:
+                save(out, config.checkpoint, step + 1, model, tokenizer, parts, rng)
+            if stopping and not last:
+                print(f"stopped after step {step + 1}; checkpoint.resume=true goes on", flush=True)
+                break
 
 
 def go_through(config: SftConfig, model: Any, rows: Sequence[Row], *, learn: bool) -> dict[str, float]:

@@ -158,6 +158,12 @@ def test_a_list_of_tasks_is_what_is_drawn_from(config: Path, tmp_path: Path) -> 
         go(config, tmp_path / "again", f"tasks={listed}", "steps=1")
 
 
+def test_after_a_run_the_process_can_be_ended_as_before(config: Path, tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    go(config, tmp_path / "run", "steps=1", "evaluate.every=0")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 def test_a_start_that_fails_leaves_no_folder(config: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         go(config, tmp_path / "run", "model.path=/nowhere/at-all")
