@@ -1,7 +1,7 @@
 """What has to be set before any test is imported.
 
-Where the public benchmark's data is: tests that need it are skipped where it is not. And how many threads torch
-uses: one, as two that wait for a busy core make tiny models ten times slower.
+Where the public benchmark's data is: tests that need it are skipped where it is not. And how many threads
+torch uses: one, as two that wait for a busy core slow tiny models down ten times.
 """
 
 import os

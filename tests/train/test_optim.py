@@ -324,13 +324,13 @@ def test_a_parameter_without_a_gradient_has_no_state_and_stays() -> None:
 
 @pytest.mark.slow
 def test_two_ranks_with_sharded_parameters_do_what_one_process_does(tmp_path: Path) -> None:
-    from tests.train import sharded
+    from tests.train import sharded_optimiser
 
-    command = [sys.executable, "-m", "tests.train.sharded", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.train.sharded_optimiser", str(tmp_path)]
     ranks = [subprocess.Popen([*command, str(rank)], cwd=ROOT) for rank in range(2)]
     assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
     theirs = torch.load(tmp_path / "seen.pt", weights_only=True)
-    ours = sharded.run(0, sharded=False)
+    ours = sharded_optimiser.run(0, sharded=False)
     assert theirs.pop("layout") == ours.pop("layout")
     assert [update["skipped"] for update in theirs["updates"]] == [False, True, False, False, False]
     torch.testing.assert_close(theirs, ours, rtol=1e-5, atol=1e-6, equal_nan=True)

@@ -46,20 +46,20 @@ _KEYS = {
 """The tables that are generated, and their keys."""
 
 # fmt: off
-_FIRST = (
+FIRST_NAMES = (
     "Adela", "Bruno", "Carmen", "Dario", "Edith", "Farid", "Greta", "Hugo", "Imani", "Jonas", "Katya",
     "Leon", "Mabel", "Nadir", "Oona", "Pavel", "Quentin", "Rosa", "Silas", "Tamsin", "Ulrich", "Vera",
     "Wanda", "Xavier", "Yusuf", "Zelda",
 )
-_LAST = (
+LAST_NAMES = (
     "Abernethy", "Bellweather", "Castellano", "Dunmore", "Eastlake", "Farrow", "Gallimore", "Hargreave",
     "Ibarra", "Jernigan", "Kestrel", "Lindqvist", "Marchetti", "Northcott", "Okonjo", "Pemberton",
     "Quiroga", "Rasmussen", "Stavros", "Thackeray", "Underhill", "Valdivia", "Westerby", "Yarrow",
     "Zielinski",
 )
 # fmt: on
-_STREETS = ("Alder Row", "Bakehouse Lane", "Cooper Street", "Dovecote Hill", "Elm Terrace", "Ferry Road")
-_CITIES = (
+STREETS = ("Alder Row", "Bakehouse Lane", "Cooper Street", "Dovecote Hill", "Elm Terrace", "Ferry Road")
+CITIES = (
     ("Port Selby", "30417"),
     ("Marlow Falls", "30552"),
     ("Ashgrove", "31208"),
@@ -128,14 +128,14 @@ class _Generator:
 
     def _customer(self, number: int) -> Row:
         draw = self.random
-        first, last = draw.choice(_FIRST), draw.choice(_LAST)
+        first, last = draw.choice(FIRST_NAMES), draw.choice(LAST_NAMES)
         name = f"{first} {last}"
         taken = {row["full_name"] for row in self.rows["customers"]}
         while name in taken:
-            first, last = draw.choice(_FIRST), draw.choice(_LAST)
+            first, last = draw.choice(FIRST_NAMES), draw.choice(LAST_NAMES)
             name = f"{first} {last}"
-        city, postal = draw.choice(_CITIES)
-        phone, street = f"(555) {100 + number}-{draw.randrange(1000, 10_000)}", draw.choice(_STREETS)
+        city, postal = draw.choice(CITIES)
+        phone, street = f"(555) {100 + number}-{draw.randrange(1000, 10_000)}", draw.choice(STREETS)
         street = f"{draw.randrange(1, 190)} {street}"
         if number in _NAMESAKES:
             name = self.rows["customers"][_NAMESAKES[number]]["full_name"]

@@ -138,7 +138,7 @@ CREATE TABLE refusals (
     customer_id TEXT NOT NULL REFERENCES customers (customer_id),
     request TEXT NOT NULL
         CHECK (request IN ('fee_refund', 'dispute', 'limit_increase', 'card_replacement', 'contact_change',
-                           'transfer', 'account_closure')),
+                           'transfer', 'account_closure', 'card_unfreeze')),
     reason TEXT NOT NULL
         CHECK (reason IN ('courtesy_used_up', 'outside_time_limit', 'records_show_otherwise',
                           'not_part_of_product', 'waiting_period', 'above_ceiling', 'identity_not_verified')),

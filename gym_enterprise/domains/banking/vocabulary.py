@@ -28,6 +28,7 @@ RefusedRequest = Literal[
     "contact_change",
     "transfer",
     "account_closure",
+    "card_unfreeze",
 ]
 RefusalReason = Literal[
     "courtesy_used_up",

@@ -1,0 +1,135 @@
+"""What the bank's policy demands, one module a family of tasks.
+
+A procedure is a function `make(customer, draw) -> list[Draft]`: it begins with the calls that are right for
+this customer, and writes the conversation, the records and the declared knobs around them. To add a family,
+write such a module and name it in `FAMILIES`. A procedure that the customer does not suit returns nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Literal
+
+from gym_enterprise.domains.banking.procedures import change_contact, freeze_card, lower_limit, unfreeze_card
+from gym_enterprise.domains.banking.procedures.draft import Draft
+from gym_enterprise.domains.banking.procedures.people import Customer, Split, newcomer, residents
+from gym_enterprise.errors import UsageError
+from gym_enterprise.tasks import Task
+
+__all__ = ["FAMILIES", "Draft", "Make", "tasks"]
+
+Make = Callable[[Customer, Random], list[Draft]]
+FAMILIES: Mapping[str, Make] = {
+    "freeze_card": freeze_card.make,
+    "change_contact": change_contact.make,
+    "lower_limit": lower_limit.make,
+    "unfreeze_card": unfreeze_card.make,
+}
+"""By name of the family."""
+
+
+def tasks(
+    seed: int,
+    n: int,
+    families: Sequence[str] = (),
+    *,
+    split: Split = "train",
+    customers: Literal["newcomers", "residents"] = "newcomers",
+    research: bool = True,
+) -> list[Task]:
+    """Make tasks of some families, as many of each.
+
+    No two splits share a customer, and in a family each customer has one task, or one and its twins. A task
+    does not change when more are made.
+
+    Args:
+        seed: Of all that is drawn at random.
+        n: How many tasks.
+        families: Names in `FAMILIES`; empty stands for all.
+        split: Which split the tasks belong to.
+        customers: Those of the bank's records, or newcomers whom each task inserts.
+        research: Whether the reference searches and reads the documents before it acts.
+
+    Returns:
+        Tasks of the domain `banking`, the families in turn.
+
+    Raises:
+        UsageError: A family is unknown, or there are not enough residents.
+
+    Example:
+        >>> [task.id for task in tasks(1, 2, ["freeze_card", "lower_limit"])]
+        ['freeze_card-newcomers-1-0', 'lower_limit-newcomers-1-0']
+    """
+    names = list(families) or list(FAMILIES)
+    for name in names:
+        if name not in FAMILIES:
+            raise UsageError(f"there is no family {name!r}: use some of {', '.join(FAMILIES)}")
+    streams = [_family(name, seed, split, customers, research) for name in names]
+    made = []
+    for number in range(n):
+        task = next(streams[number % len(streams)], None)
+        if task is None:
+            raise UsageError(
+                f"the bank's records have no more customers for {names[number % len(names)]} in {split!r} "
+                f"after {number} tasks: make fewer, or use newcomers"
+            )
+        made.append(task)
+    return made
+
+
+def _family(name: str, seed: int, split: Split, customers: str, research: bool) -> Iterator[Task]:
+    """Yield the tasks of one family; newcomers never end."""
+    for number, customer in enumerate(_customers(name, seed, split, customers)):
+        draw = Random(f"{name}/{seed}/{split}/{number}")
+        now = f"2026-03-{draw.randrange(2, 29):02d}T{draw.randrange(9, 18):02d}:{draw.randrange(60):02d}:00"
+        root = f"{name}-{split}-{customers}-{seed}-{number}"
+        drafts = FAMILIES[name](customer, draw)
+        for place, draft in enumerate(drafts):
+            twin = f"{root}-{drafts[0].variant}" if place else None
+            identifier = f"{root}-{draft.variant}" if draft.variant else root
+            yield _task(draft, name, split, identifier, twin, now, draw, research)
+
+
+def _customers(name: str, seed: int, split: Split, customers: str) -> Iterator[Customer]:
+    draw = Random(f"{name}/{seed}/{split}/{customers}")
+    if customers == "residents":
+        known = residents(split)
+        yield from draw.sample(known, len(known))
+        return
+    met: set[str] = set()
+    while True:
+        customer = newcomer(split, draw)
+        if customer.id not in met:
+            met.add(customer.id)
+            yield customer
+
+
+def _task(
+    draft: Draft,
+    family: str,
+    split: Split,
+    identifier: str,
+    twin: str | None,
+    now: str,
+    draw: Random,
+    research: bool,
+) -> Task:
+    knobs = {"writes": 1, "verified": True, **draft.knobs}
+    return Task.model_validate(
+        {
+            "id": identifier,
+            "domain": "banking",
+            "split": split,
+            "family": family,
+            "capabilities": draft.capabilities,
+            "seed": draw.getrandbits(31),
+            "now": now,
+            "user": draft.user(draw),
+            "state": draft.customer.state(),
+            "reference": list(draft.reference(research)),
+            "documents": list(draft.documents.values()),
+            "meta": {"knobs": knobs, "twin_of": twin},
+            "notes": draft.notes,
+        }
+    )

@@ -1,0 +1,158 @@
+"""Tasks made by the bank's procedures: sound, told apart by split, and playable to the end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from gym_enterprise import Episode, OraclePlayer, ScriptedUser, load_domain, run_episode
+from gym_enterprise.admission import check_task
+from gym_enterprise.domains.banking.procedures import FAMILIES, tasks
+from gym_enterprise.domains.banking.procedures.people import SPLITS, newcomer, residents, split_of
+from gym_enterprise.errors import UsageError
+from gym_enterprise.world import World
+
+BANK = load_domain("banking")
+
+
+def owner(task):
+    return next(a.arguments["customer_id"] for a in task.reference if a.name == "verify_identity")
+
+
+def name(task):
+    return task.user.script.facts["full_name"].value
+
+
+@pytest.mark.parametrize("customers", ["newcomers", "residents"])
+@pytest.mark.parametrize("research", [True, False])
+def test_the_oracle_solves_every_task_with_the_scripted_customer(customers, research):
+    for task in tasks(2, 20, customers=customers, research=research):
+        BANK.admit(task)
+        record = run_episode(Episode(BANK, task), OraclePlayer, ScriptedUser)
+        assert (record.reward, record.reason) == (1.0, "user_stop"), task.id
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("customers", ["newcomers", "residents"])
+def test_every_task_passes_admission(customers):
+    failed = [
+        check
+        for task in tasks(3, 25, customers=customers)
+        for check in check_task(BANK, task)
+        if not check.ok
+    ]
+    assert failed == []
+
+
+def test_families_take_turns_and_ids_are_unique_over_splits_seeds_and_customers():
+    first = tasks(1, 8)
+    assert [task.family for task in first] == 2 * list(FAMILIES)
+    made = [
+        task
+        for split in SPLITS
+        for customers in ("newcomers", "residents")
+        for seed in (1, 2)
+        for task in tasks(seed, 8, split=split, customers=customers)
+    ]
+    assert len({task.id for task in made}) == len(made)
+
+
+def test_more_tasks_begin_with_the_same_ones():
+    assert tasks(5, 30)[:12] == tasks(5, 12)
+
+
+def test_tasks_are_the_same_in_every_process():
+    code = (
+        "from gym_enterprise.domains.banking.procedures import tasks; "
+        "print([task.hash for who in ('newcomers', 'residents') for task in tasks(4, 8, customers=who)])"
+    )
+    found = set()
+    for hash_seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        run = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        )
+        found.add(run.stdout)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("customers", ["newcomers", "residents"])
+def test_splits_share_no_customer_and_families_give_each_one_task_and_its_twins(customers):
+    seen: dict[str, str] = {}
+    for split in SPLITS:
+        amount = 24 if customers == "newcomers" else 12
+        made = tasks(6, amount, split=split, customers=customers)
+        for task in made:
+            assert task.split == split == split_of(name(task))
+            assert seen.setdefault(owner(task), split) == split
+        roots = [(task.family, owner(task)) for task in made if task.meta.twin_of is None]
+        assert len(set(roots)) == len(roots)
+
+
+def test_newcomers_are_nobody_in_the_records():
+    world = World(BANK.image)
+    world.begin(now="2026-03-02T09:30:00", seed=0)
+    for task in tasks(7, 40):
+        assert world.query("SELECT 1 FROM customers WHERE full_name = ?", name(task)) == []
+        assert world.query("SELECT 1 FROM customers WHERE customer_id = ?", owner(task)) == []
+    world.close()
+
+
+def test_residents_are_the_customers_of_the_records_each_in_one_split():
+    people = [customer for split in SPLITS for customer in residents(split)]
+    world = World(BANK.image)
+    world.begin(now="2026-03-02T09:30:00", seed=0)
+    ids = [row["customer_id"] for row in world.query("SELECT customer_id FROM customers")]
+    assert sorted(customer.id for customer in people) == sorted(ids)
+    for customer in people:
+        query = "SELECT count(*) AS n FROM cards JOIN accounts USING (account_id) WHERE customer_id = ?"
+        assert world.one(query, customer.id) == {"n": len(customer.cards)}
+    world.close()
+
+
+def test_twins_differ_in_the_record_and_the_right_end_and_in_no_word():
+    made = tasks(8, 20, ["unfreeze_card"])
+    for contradicted, allowed in pairwise(made):
+        if allowed.meta.twin_of != contradicted.id:
+            continue
+        assert contradicted.user.script == allowed.user.script
+        assert contradicted.reference[-1].name == "record_refusal"
+        assert allowed.reference[-1].name == "unfreeze_card"
+    assert sum(task.meta.twin_of is not None for task in made) == 10
+
+
+def test_a_card_of_a_resident_is_frozen_by_the_state_alone():
+    task = tasks(8, 1, ["unfreeze_card"], customers="residents")[0]
+    (update,) = task.state.update["cards"]
+    assert update.set["status"] == "frozen"
+    assert not task.state.insert
+
+
+def test_without_research_the_reference_searches_nothing():
+    calls = {action.name for task in tasks(9, 8, research=False) for action in task.reference}
+    assert not calls & {"kb_search", "kb_read"}
+    assert {"kb_search", "kb_read"} <= {action.name for task in tasks(9, 8) for action in task.reference}
+
+
+def test_an_unknown_family_is_named():
+    with pytest.raises(UsageError, match="no family 'open_account': use some of freeze_card"):
+        tasks(1, 1, ["open_account"])
+
+
+def test_residents_run_out_with_a_message():
+    with pytest.raises(UsageError, match="no more customers for freeze_card in 'validation'"):
+        tasks(1, 100, ["freeze_card"], split="validation", customers="residents")
+
+
+def test_values_of_newcomers_keep_the_rules_of_the_records():
+    for number in range(200):
+        customer = newcomer("test", Random(number))
+        digits = [card["last_four"] for card in customer.cards]
+        assert len(set(digits)) == len(digits) in (1, 2)
+        assert all("2023-01-01" <= card["issued_on"] <= "2025-06-30" for card in customer.cards)
+        assert customer.data["joined_on"] <= min(row["opened_on"] for row in customer.rows["accounts"])
