@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from gym_enterprise import strict_json
 from gym_enterprise.errors import InvalidAction
+from simulators.parsing import is_text
 
 MAX_TEXT = 100_000
 """Longest message in characters; a longer one is cut there and says so."""
@@ -69,7 +70,7 @@ def read_action(action: Any) -> Parsed:
         content = ""
     if not isinstance(content, str):
         raise InvalidAction(f"the content of a {kind} should be text, got {_short(content)}")
-    if not _is_text(content):
+    if not is_text(content):
         raise InvalidAction("the content holds a lone surrogate, which is not text; leave it out")
     content = cut(content)
     if kind != "tool_call":
@@ -85,7 +86,7 @@ def read_action(action: Any) -> Parsed:
             f"`cut` says of a call whether it was cut: true or false, got {_short(cut_short)}"
         )
     name = action.get("name")
-    if cut_short or (isinstance(name, str) and not _is_text(name)):
+    if cut_short or (isinstance(name, str) and not is_text(name)):
         name = None  # unreadable: no history may hold what cannot be encoded, nor a name that was cut
     if unknown:
         # An unreadable call, so that a call with, say, a forged requestor is answered and never runs.
@@ -121,16 +122,7 @@ def cut(text: str) -> str:
 
 
 def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= 128 and _is_text(value)
-
-
-def _is_text(text: str) -> bool:
-    """Say whether a string is text, which it is not when it holds a lone surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return isinstance(value, str) and 0 < len(value) <= 128 and is_text(value)
 
 
 def _short(value: Any) -> str:

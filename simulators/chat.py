@@ -102,7 +102,7 @@ def _called(group: list[MessageRecord], format: Format) -> Chat:
         return [
             {"role": "assistant", "content": said, "tool_calls": [_structured(call) for call in calls]},
             *(
-                {"role": "tool", "tool_call_id": _id(one.call), "content": one.content}
+                {"role": "tool", "tool_call_id": plain_id(one.call), "content": one.content}
                 for one in group
                 if one.role == "tool"
             ),
@@ -126,7 +126,8 @@ def _plain(text: str) -> str:
 
 def _structured(call: Any) -> dict[str, Any]:
     name = _NAME.sub("_", call.name)[:_LONGEST_NAME] or "unreadable"
-    return {"id": _id(call), "type": "function", "function": {"name": name, "arguments": _arguments(call)}}
+    function = {"name": name, "arguments": _arguments(call)}
+    return {"id": plain_id(call), "type": "function", "function": function}
 
 
 def _arguments(call: Any) -> str:
@@ -152,10 +153,6 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def _id(call: Any) -> str:
-    return plain_id(call)
 
 
 def _merged(chat: Chat) -> Chat:

@@ -206,8 +206,7 @@ class LLMPlayer:
 
     def _along(self, history: History) -> list[ModelTurn]:
         """Return the model's turns that a history has come from."""
-        asked = [turn for position in sorted(self._turns) for turn in self._turns[position]]
-        return [turn for turn in asked if led_to(history, turn, self._removed)]
+        return [turn for turn in self.turns if led_to(history, turn, self._removed)]
 
     async def _ask(self, history: History) -> ModelTurn:
         request, chat_length = self._request(history)

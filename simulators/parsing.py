@@ -50,6 +50,15 @@ def is_blank(text: str) -> bool:
     return not text.strip(_INVISIBLE).strip()
 
 
+def is_text(text: str) -> bool:
+    """Return whether a string can be encoded, as one with a lone surrogate cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def strip_reasoning(text: str) -> str:
     """Return the text without its reasoning and without blanks around it.
 

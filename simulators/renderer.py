@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simulators.engines.engine import ChatMessage
-from simulators.template import ChatTemplate, Guard, Template, Tokens
+from simulators.template import ChatTemplate, Guard, Template, Tokens, sampled_text
 
 
 def template_for(tokenizer: Any, *, keep_history: bool = False, **variables: Any) -> Template:
@@ -76,8 +76,7 @@ class RendererTemplate:
 
     def text(self, ids: Sequence[int]) -> str:
         """Return sampled tokens as text; see `Template.text`."""
-        said = ids[:-1] if ids and ids[-1] in self.stop_token_ids else ids
-        return str(self.tokenizer.decode(list(said), skip_special_tokens=False))
+        return sampled_text(self.tokenizer, ids, self.stop_token_ids)
 
     def __repr__(self) -> str:
         return f"RendererTemplate({self.tokenizer.name_or_path!r})"

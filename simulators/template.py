@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -131,12 +131,12 @@ class ChatTemplate:
         if following is None:
             return None
         if sampled and sampled[-1] in self.stop_token_ids:
-            following = following.removeprefix(self._decoded(sampled[-1:]))
+            following = following.removeprefix(decoded(self.tokenizer, sampled[-1:]))
         return (*prompt, *sampled, *self._encoded(following))
 
     def text(self, ids: Sequence[int]) -> str:
         """Return sampled tokens as text; see `Template.text`."""
-        return self._decoded(ids[:-1] if ids and ids[-1] in self.stop_token_ids else ids)
+        return sampled_text(self.tokenizer, ids, self.stop_token_ids)
 
     def _following(
         self, chat: Sequence[ChatMessage], turn: int, tools: Sequence[Mapping[str, Any]]
@@ -181,11 +181,6 @@ class ChatTemplate:
     def _encoded(self, text: str) -> Tokens:
         return tuple(self.tokenizer.encode(text, add_special_tokens=False))
 
-    def _decoded(self, ids: Sequence[int]) -> str:
-        return str(
-            self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
-        )
-
     def __repr__(self) -> str:
         return f"ChatTemplate({self.tokenizer.name_or_path!r})"
 
@@ -222,6 +217,16 @@ def source(path: str | Path) -> tuple[str, dict[str, str]]:
     if str(path).endswith(".gguf"):
         return str(Path(path).parent), {"gguf_file": Path(path).name}
     return str(path), {}
+
+
+def decoded(tokenizer: Any, ids: Sequence[int]) -> str:
+    """Return tokens as the text that they stand for, special ones included."""
+    return str(tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+
+def sampled_text(tokenizer: Any, ids: Sequence[int], stop_token_ids: Collection[int]) -> str:
+    """Return sampled tokens as text, without the token that ended the turn."""
+    return decoded(tokenizer, ids[:-1] if ids and ids[-1] in stop_token_ids else ids)
 
 
 class Guard:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from simulators.parsing import is_text
 from simulators.player import Action, MessageRecord
 
 _MARK = re.compile(r"#(\d+)/(\d+)\Z")
@@ -80,18 +81,9 @@ def mark(call: Any) -> tuple[int, int]:
 
 def _with_id(action: Action, position: int, number: int, total: int) -> Action:
     own = action.get("id", "")
-    if _MARK.search(own) or not 0 < len(own) <= _LONGEST_ID or not _is_text(own):
+    if _MARK.search(own) or not 0 < len(own) <= _LONGEST_ID or not is_text(own):
         own = ""
     if total > 1:
         return {**action, "id": f"{own or f'call_{position}_{number}'}#{number}/{total}"}
     rest = {key: value for key, value in action.items() if key != "id"}
     return {**rest, "id": own} if own else rest
-
-
-def _is_text(text: str) -> bool:
-    """Return whether a string can be encoded, as one with a lone surrogate cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

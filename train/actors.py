@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Protocol
 
 import torch
@@ -14,6 +12,7 @@ import torch
 from gym_enterprise.errors import UsageError
 from simulators import Completion, OpenAIEngine, TransformersEngine, VLLMEngine
 from simulators.engines.engine import Engine, Request
+from simulators.engines.vllm import weights_folder
 from simulators.renderer import template_for
 from simulators.template import Template
 from train.config import GrpoConfig
@@ -145,11 +144,7 @@ class Servers:
         """See `Actor.close`."""
 
     def _push(self, model: Any) -> None:
-        from safetensors.torch import save_file
-
-        named = {name: one.detach().to("cpu", torch.bfloat16).contiguous() for name, one in weights(model)}
-        with tempfile.TemporaryDirectory(prefix="weights-") as folder:
-            save_file(named, Path(folder, "model.safetensors"))
+        with weights_folder(weights(model), torch.bfloat16) as folder:
             for url in self._urls:
                 _reload(url.rstrip("/").removesuffix("/v1"), folder)
 

@@ -167,13 +167,13 @@ def played_domain(runs: Sequence[Run], name: str | None = None) -> Domain:
     Raises:
         UsageError: They do not name one.
     """
-    manifests = [run.manifest for run in runs]
-    named = {one["configuration"].get("domain") or one["content"]["domain"] for one in manifests}
-    if name is None and (len(named) > 1 or None in named):
+    named = {run.domain for run in runs}
+    only = name or (next(iter(named)) if len(named) == 1 else None)
+    if only is None:
         raise UsageError(
             f"the runs name the domains {sorted(map(str, named))}: give runs of one, or --domain"
         )
-    return load_domain(name or named.pop())
+    return load_domain(only)
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:

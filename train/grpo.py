@@ -21,11 +21,11 @@ import asyncio
 import hashlib
 import json
 import math
-import os
 import random
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -47,7 +47,7 @@ from train.journal import Journal
 from train.logprobs import token_logprobs
 from train.losses import KL, Metric, loss_totals, merged, policy_loss
 from train.optim import Optimiser
-from train.run import Part, command, load, open_run, precision, resume, save, stop_on_sigterm
+from train.run import Part, command, in_one_process, load, open_run, precision, resume, save, stop_on_sigterm
 
 LOSS = (
     *("clip_low", "clip_high", "dual_clip", "importance", "importance_cap", "geometric_delta"),
@@ -77,8 +77,7 @@ def train(config: GrpoConfig) -> None:
     out = open_run(config)
     start = resume(out, config.checkpoint, model, parts, rng)
     journal = Journal(out, config.steps, start=start, tensorboard=config.tensorboard)
-    actor = open_actor(config, model, tokenizer)
-    with stop_on_sigterm() as stopping:
+    with closing(open_actor(config, model, tokenizer)) as actor, stop_on_sigterm() as stopping:
         for step in range(start, config.steps):
             began = time.monotonic()
             figures: dict[str, float] = {}
@@ -104,7 +103,6 @@ def train(config: GrpoConfig) -> None:
         else:
             if config.evaluate.every:
                 journal.write(config.steps, evaluate(config, domain, actor), SHOWN)
-    actor.close()
 
 
 def chosen(config: GrpoConfig, domain: Domain) -> list[str]:
@@ -325,8 +323,7 @@ def check(config: GrpoConfig) -> None:
         raise UsageError(
             "max_staleness above 0 is not part of this version: rollouts are of the newest weights"
         )
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise UsageError("train.grpo runs in one process in this version: start it without torchrun")
+    in_one_process("train.grpo")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gym_enterprise.harness.disk import replacing
+
 NAME = "metrics.jsonl"
 
 
@@ -24,9 +26,8 @@ class Journal:
     def __init__(self, out: Path, steps: int, *, start: int = 0, tensorboard: bool = False) -> None:
         self._path, self._steps = out / NAME, steps
         kept = [line for line in read(out) if line["step"] < start]
-        part = self._path.with_suffix(".part")
-        part.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
-        part.replace(self._path)
+        with replacing(self._path) as part:
+            part.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
         self._board: Any = None
         if tensorboard:
             from torch.utils.tensorboard import SummaryWriter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 from gym_enterprise.errors import GymEnterpriseError, UsageError
+from gym_enterprise.harness.disk import replacing
 from train import checkpoint
 from train.config import Checkpoint, Model, describe, read, to_toml
 from train.model import LoRA, load_policy, load_policy_state, policy_state, save_policy
@@ -52,10 +54,19 @@ def open_run(config: Any) -> Path:
         if changed:
             raise UsageError(f"{out} was begun with other values of: " + "; ".join(changed))
     out.mkdir(parents=True, exist_ok=True)
-    part = saved.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(saved)
+    with replacing(saved) as part:
+        part.write_text(text, encoding="utf-8")
     return out
+
+
+def in_one_process(program: str) -> None:
+    """Refuse a start by torchrun, which this version does not do.
+
+    Raises:
+        UsageError: There is more than one process.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError(f"{program} runs in one process in this version: start it without torchrun")
 
 
 def load(settings: Model, seed: int) -> Any:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import random
 import sys
 import time
@@ -41,7 +40,7 @@ from train.journal import Journal
 from train.logprobs import token_logprobs
 from train.losses import Metric, merged, sft_loss
 from train.optim import Optimiser
-from train.run import Part, command, load, open_run, precision, resume, save, stop_on_sigterm
+from train.run import Part, command, in_one_process, load, open_run, precision, resume, save, stop_on_sigterm
 
 SHOWN = ("nll", "holdout_nll", "epoch", "lr", "grad_norm", "tokens", "seconds")
 
@@ -62,8 +61,7 @@ def train(config: SftConfig) -> None:
     Raises:
         UsageError: There is nothing to learn from, it does not fit the model, or `out` holds another run.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise UsageError("train.sft runs in one process in this version: start it without torchrun")
+    in_one_process("train.sft")
     model = load(config.model, config.seed)
     tokenizer = load_tokenizer(config.model.path)
     learned, held_out = split(config, gather(config, tokenizer, model.config.vocab_size))

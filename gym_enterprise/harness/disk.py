@@ -1,4 +1,4 @@
-"""`naming`: an error of the operating system that says which file it is about."""
+"""Files on disk: replaced as a whole, brought to the disk, and errors that say which file they are about."""
 
 from __future__ import annotations
 
@@ -17,6 +17,23 @@ def naming(path: Path) -> Iterator[None]:
         if error.filename is not None or error.errno is None:
             raise
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextmanager
+def replacing(path: Path, part: Path | None = None) -> Iterator[Path]:
+    """Write a file so that a reader, or a crash, sees the old one or the new one and nothing between.
+
+    Args:
+        path: The file.
+        part: What is written first, and takes its place at the end; by default beside it, ending in ".part".
+    """
+    part = part or path.with_name(f"{path.name}.part")
+    try:
+        with naming(part):
+            yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

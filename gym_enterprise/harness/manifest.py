@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from gym_enterprise import strict_json
 from gym_enterprise.errors import UsageError
-from gym_enterprise.harness.disk import naming, sync_folder
+from gym_enterprise.harness.disk import replacing, sync_folder
 from gym_enterprise.harness.forms import ManifestForm, fault
 from gym_enterprise.tasks import Task
 
@@ -130,15 +130,10 @@ def read_manifest(folder: Path) -> Manifest:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write a manifest so that a reader, or a crash, sees the old one or the new one and nothing between."""
-    part = folder / f"{NAME}.part"
-    try:
-        with naming(part), part.open("wb") as file:
-            file.write(json.dumps(manifest, indent=2, ensure_ascii=True).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(folder / NAME)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(folder / NAME) as part, part.open("wb") as file:
+        file.write(json.dumps(manifest, indent=2, ensure_ascii=True).encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
     sync_folder(folder)
 
 

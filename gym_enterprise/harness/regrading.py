@@ -81,7 +81,6 @@ def _difference(domain: Domain, record: Record) -> str | None:
 
 
 def _domain_name(run: Run) -> str:
-    name = run.manifest["configuration"].get("domain") or run.manifest["content"]["domain"]
-    if not name:
+    if not run.domain:
         raise UsageError(f"{run.path} does not say which domain was played: give it, with --domain")
-    return str(name)
+    return run.domain

@@ -82,6 +82,12 @@ class Run:
         return self.path / trajectories.NAME
 
     @property
+    def domain(self) -> str | None:
+        """What `load_domain` takes for the domain that was played; None when the manifest does not say."""
+        named: str | None = self.manifest["configuration"].get("domain") or self.manifest["content"]["domain"]
+        return named
+
+    @property
     def planned(self) -> int | None:
         """Episodes that the run is meant to have; None when its manifest names no tasks."""
         return len(self._tasks) * int(self.manifest["trials"]) or None

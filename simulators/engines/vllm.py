@@ -8,7 +8,7 @@ import contextlib
 import itertools
 import random
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,12 +156,7 @@ class VLLMEngine:
         Raises:
             FatalError: They do not fit; what the model is then is not known.
         """
-        from safetensors.torch import save_file
-
-        dtype = self._llm.model_config.dtype
-        copies = {name: one.detach().to("cpu", dtype, copy=True).contiguous() for name, one in weights}
-        with tempfile.TemporaryDirectory(prefix="weights-") as folder:
-            save_file(copies, Path(folder, "model.safetensors"))
+        with weights_folder(weights, self._llm.model_config.dtype) as folder:
             run(self._reload(folder))
 
     def close(self) -> None:
@@ -257,6 +252,22 @@ class VLLMEngine:
             f"{self!r} is a model in this process, which cannot be pickled: load it in each process, by the "
             "player string 'vllm:PATH' or with VLLMEngine.load."
         )
+
+
+@contextlib.contextmanager
+def weights_folder(weights: Iterable[tuple[str, torch.Tensor]], dtype: torch.dtype) -> Iterator[str]:
+    """Write weights as vLLM's `reload_weights` reads them, into a folder that is gone afterwards.
+
+    Args:
+        weights: All parameters by the names of `transformers`.
+        dtype: What they are turned into.
+    """
+    from safetensors.torch import save_file
+
+    copies = {name: one.detach().to("cpu", dtype, copy=True).contiguous() for name, one in weights}
+    with tempfile.TemporaryDirectory(prefix="weights-") as folder:
+        save_file(copies, Path(folder, "model.safetensors"))
+        yield folder
 
 
 def sampling_arguments(generation: Generation, stop_tokens: Iterable[int], seed: str) -> dict[str, Any]:

@@ -9,35 +9,18 @@ from typing import Any
 import pytest
 
 from simulators import Completion, TransformersEngine
+from tests.simulators.tiny_tokenizer import tokenizer
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-CHATML = (
-    "{% for message in messages %}"
-    "<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
-    "{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-
 
 def tiny_tokenizer() -> Any:
     """Return a tokenizer with a token for each byte and each mark of ChatML: 260 of them."""
-    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE({byte: number for number, byte in enumerate(alphabet)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    marks = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|pad|>")
-    tokenizer.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in marks])
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        eos_token="<|im_end|>",
-        pad_token="<|pad|>",
-        chat_template=CHATML,
-        name_or_path="tiny",
-    )
+    made = tokenizer()
+    made.add_special_tokens({"pad_token": "<|pad|>"})
+    made.eos_token = "<|im_end|>"
+    return made
 
 
 def tiny_model(seed: int = 0, window: int = 512, **settings: Any) -> Any:

@@ -17,7 +17,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from gym_enterprise.harness.disk import naming
+from gym_enterprise.harness.disk import replacing
 
 PROGRAM = (
     "dom.js",
@@ -43,13 +43,9 @@ def write_page(path: Path, overview: dict[str, Any], episodes: Iterable[Any], te
         episodes: What it shows of each episode, by number.
         texts: Texts that these share, by number; iterated after the episodes.
     """
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with naming(part), part.open("w", encoding="ascii", newline="\n") as file:
-            file.writelines(page(overview, episodes, texts))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    own = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with replacing(path, own) as part, part.open("w", encoding="ascii", newline="\n") as file:
+        file.writelines(page(overview, episodes, texts))
 
 
 def page(overview: dict[str, Any], episodes: Iterable[Any], texts: Iterable[str]) -> Iterator[str]:

@@ -85,7 +85,7 @@ def _domain(
         if name not in (None, domain.name):
             raise UsageError(f"{run.path} is a run of the domain {name!r}, not of {domain.name!r}")
         return domain, []
-    named = run.manifest["configuration"].get("domain") or name
+    named = run.domain or name
     without = "families, capabilities, system prompts, documents of the references and look-before-act"
     if not isinstance(named, str):
         return None, [f"The run does not name its domain (give it, with --domain): {without} are not shown."]
