@@ -39,10 +39,12 @@ CUTS = "|".join(
         r"[a-z]{3}_(?=[0-9a-f]{12}(?![0-9a-z]))",  # the prefix of an id
         # a date
         r"20[12]\d(?=-\d\d-\d\d(?!\d))|(?<=20[12]\d)-\d\d(?=-\d\d(?!\d))|(?<=20[12]\d-\d\d)-\d\d(?!\d)",
+        r"\(555\) ",  # the area code of every phone
+        r"\. (?=[A-Z])",
         r"[A-Z][a-z]*",  # a name is the same token wherever it stands
         r" (?=[a-z]+\.[a-z]+\d*@)|[a-z](?=[a-z]*\.?[a-z]*\d*@)",  # an email address is spelled
         r" ?[a-z]+(?:_[a-z]+)*",
-        r"\.00(?!\d)",
+        r"(?:00)?\.00(?!\d)",
         r"\s+",
         r".",
     )

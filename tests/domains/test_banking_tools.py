@@ -213,6 +213,18 @@ def test_a_replacement_cancels_the_old_card_and_charges_the_fee_to_its_account(d
     assert desk.account("plus")["balance_cents"] == before - 2800
 
 
+def test_cards_are_listed_by_their_last_four_digits(desk):
+    desk.verify()
+    every = desk.do("list_cards", customer_id=desk.customer_id)
+    one = every[-1]
+    assert desk.do("list_cards", customer_id=desk.customer_id, last_four=one["last_four"]) == [one]
+    free = next(f"{n:04d}" for n in range(10_000) if f"{n:04d}" not in {card["last_four"] for card in every})
+    assert desk.do("list_cards", customer_id=desk.customer_id, last_four=free) == []
+    for wrong in ("", "417", "04178", "x417", "٠٤١٧"):
+        asked = desk.refused("list_cards", customer_id=desk.customer_id, last_four=wrong)
+        assert asked == "invalid_arguments"
+
+
 def test_a_refund_and_a_provisional_credit_reach_the_account(desk):
     desk.verify()
     purchase, before = desk.transaction("purchase"), desk.account("plus")["balance_cents"]

@@ -61,7 +61,7 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
             facts=facts_of(customer, card, what_happened=Fact(value=story, asked=("lost or stolen", "why"))),
             calls=(
                 *identified(customer),
-                ("list_cards", {"customer_id": customer.id}),
+                ("list_cards", {"customer_id": customer.id, "last_four": card["last_four"]}),
                 ("freeze_card", {"card_id": card["card_id"], "reason": reason}),
             ),
             documents=DOCUMENTS,

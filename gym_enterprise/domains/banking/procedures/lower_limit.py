@@ -50,7 +50,7 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
             ),
             calls=(
                 *identified(customer),
-                ("list_cards", {"customer_id": customer.id}),
+                ("list_cards", {"customer_id": customer.id, "last_four": card["last_four"]}),
                 ("set_card_limit", {"card_id": card["card_id"], "limit": limit, "amount": amount}),
             ),
             documents=DOCUMENTS,

@@ -57,7 +57,11 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
                     value="It was only misplaced.", asked=("why it was frozen", "lost or stolen")
                 ),
             ),
-            calls=(*identified(customer), ("list_cards", {"customer_id": customer.id}), last),
+            calls=(
+                *identified(customer),
+                ("list_cards", {"customer_id": customer.id, "last_four": card["last_four"]}),
+                last,
+            ),
             documents=DOCUMENTS,
             situation="You want your card unfrozen: you say that it was only misplaced, and insist once.",
             script={"pushback": (Pushback(say=insisting),)},

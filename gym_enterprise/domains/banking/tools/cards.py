@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import date
 from typing import Any
 
@@ -26,8 +27,9 @@ from gym_enterprise.world import World
 
 _LIST = (
     "SELECT cards.*, product FROM accounts JOIN cards USING (account_id) "
-    "WHERE customer_id = ? ORDER BY issued_on, card_id"
+    "WHERE customer_id = ? AND last_four = coalesce(?, last_four) ORDER BY issued_on, card_id"
 )
+_FOUR_DIGITS = re.compile("[0-9]{4}")
 _SET_STATUS = "UPDATE cards SET status = ?, frozen_for = ? WHERE card_id = ?"
 SET_LIMIT = {
     "purchases": "UPDATE cards SET purchase_limit_cents = ? WHERE card_id = ?",
@@ -36,14 +38,19 @@ SET_LIMIT = {
 
 
 @tool()
-def list_cards(world: World, customer_id: CustomerId) -> list[dict[str, Any]]:
+def list_cards(world: World, customer_id: CustomerId, last_four: str | None = None) -> list[dict[str, Any]]:
     """List a verified customer's cards, cancelled ones too. Ordered by issued_on, then card_id, ascending.
 
     Args:
         customer_id: The customer.
+        last_four: Only cards whose number ends in these four digits.
     """
     verified_customer(world, customer_id)
-    return [_shown(row) for row in world.query(_LIST, customer_id)]
+    if last_four is not None and not _FOUR_DIGITS.fullmatch(last_four):
+        raise ToolError(
+            "invalid_arguments", f"last_four must be four digits, such as '0417'; got {last_four!r}."
+        )
+    return [_shown(row) for row in world.query(_LIST, customer_id, last_four)]
 
 
 @tool(writes=True)
