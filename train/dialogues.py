@@ -57,7 +57,7 @@ def recorded_rows(
     """Return the tokens that were recorded with a dialogue, if they are what this model would have read.
 
     They are when its template writes the chat before the first turn as exactly the tokens that were read
-    there, so tokenizer, template, system message and format are the same.
+    there, so tokenizer, template, system message and format are the same; else there are no rows.
 
     Args:
         template: The model's.
@@ -65,9 +65,6 @@ def recorded_rows(
         tokens: The segments of the record.
         rollout: An id of the dialogue.
         vocabulary: How many tokens the model has.
-
-    Returns:
-        The rows; empty where the tokens are another model's, or there are none.
     """
     lists = [(tuple(one["ids"]), tuple(one["sampled"]), tuple(one["logprobs"])) for one in tokens]
     made = [Row(*each, rollout, rollout) for each in lists if any(each[1])]
@@ -87,9 +84,8 @@ def sft_rows(
 ) -> list[Row]:
     """Return a dialogue that somebody wrote as the model would have read and sampled it.
 
-    What counts are the words of the assistant, encoded as such, and the token that ends its turn. All else is
-    written by the template, as prompts are when the model samples. There is more than one row where the
-    template writes earlier turns otherwise than they stand there.
+    What counts are the words of the assistant, encoded as such, and the token that ends its turn. The
+    template writes the rest; where it writes earlier turns otherwise than they stand, there are more rows.
 
     Args:
         template: The model's.

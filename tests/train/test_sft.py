@@ -394,15 +394,6 @@ def test_every_kind_of_model_and_optimiser_runs(
         assert one["skipped"] == 0
 
 
-def test_more_than_one_process_is_refused(
-    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(UsageError, match="without torchrun"):
-        go(config, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 def command(config: Path, out: Path, *overrides: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "train.sft", str(config), f"out={out}", *overrides],
