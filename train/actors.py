@@ -66,16 +66,19 @@ class Itself:
     """A model of this process samples: the policy itself, or a copy of it (`train.rollouts`)."""
 
     def __init__(self, config: GrpoConfig, model: Any, tokenizer: Any, template: Template) -> None:
-        self.template = template
-        self.engine = TransformersEngine(
-            model,
-            tokenizer,
-            template=template,
-            window=config.rollout.max_segment_tokens,
-            max_batch=config.rollout.concurrency,
-            cache_tokens=config.rollout.concurrency * config.rollout.max_segment_tokens,
-            inline=True,
-        )
+        self.template, window = template, config.rollout.max_segment_tokens
+        try:
+            self.engine = TransformersEngine(
+                model,
+                tokenizer,
+                template=template,
+                window=window,
+                max_batch=config.rollout.concurrency,
+                cache_tokens=config.rollout.concurrency * window,
+                inline=True,
+            )
+        except ValueError as error:
+            raise UsageError(f"rollout.max_segment_tokens is {window}: {error}") from None
 
     @contextmanager
     def learning(self, model: Any) -> Iterator[None]:

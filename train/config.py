@@ -57,6 +57,12 @@ class Model:
     gradient_checkpointing: bool = key(False, "Compute activations again instead of keeping them.")
     lora: Lora = Field(default_factory=Lora)
 
+    def __post_init__(self) -> None:
+        try:
+            torch.device(self.device or "cpu")
+        except RuntimeError:
+            raise UsageError(f"model.device is {self.device!r}: give cpu, cuda or cuda:1, say") from None
+
 
 @dataclass(frozen=True, config=STRICT)
 class Optim:
@@ -125,7 +131,7 @@ class Rollout:
     concurrency: int = key(64, "Most episodes at once, of each process that plays.", ge=1)
     turn_deadline: float | None = key(None, "Seconds of a turn; later, not scored.", gt=0)
     episode_deadline: float | None = key(None, "Seconds of an episode; later, not scored.", gt=0)
-    finish_after: float = key(1.0, "Share of episodes after which the rest is cut.", gt=0, le=1)
+    finish_after: float = key(1.0, "Share of episodes after which the rest is cut: below 1 long ones count less.", gt=0, le=1)
 
     def __post_init__(self) -> None:
         if (self.mode == "servers") != bool(self.urls):
@@ -183,7 +189,7 @@ class GrpoConfig:
     domain: str = key(..., "Name of the domain, or module:function.")
     split: str = key("train", "Tasks to train on.")
     tasks: str | None = key(None, "tasks.json of `train.filter`: only these of the split.")
-    seed: int = key(0, "Of all that is drawn at random.", ge=0)
+    seed: int = key(0, "Of all that is drawn at random.", ge=0, lt=2**63)
     steps: int = key(100, "Rounds of rollouts, each followed by its updates.", ge=1)
     minibatches: int = key(2, "Parts of a round's groups, each an update.", ge=1)
     epochs: int = key(1, "How often the groups of a round are gone through.", ge=1)
@@ -226,7 +232,7 @@ class SftConfig:
     format: Literal["hermes", "json", "llama"] = key("hermes", "How calls of runs are written.")
     prompt: str | None = key(None, "File of the system message of runs; none is that of `LLMPlayer`.")
     keep_history: bool = key(True, "As rollout.keep_history of `train.grpo`.")
-    seed: int = key(0, "Of all that is drawn at random.", ge=0)
+    seed: int = key(0, "Of all that is drawn at random.", ge=0, lt=2**63)
     steps: int | None = key(None, "Optimiser steps; none goes by epochs.", ge=1)
     epochs: float = key(1.0, "How often the data is gone through.", gt=0)
     batch_size: int = key(16, "Conversations of an optimiser step.", ge=1)

@@ -46,6 +46,8 @@ LOSS = (
     *("normaliser", "level"),
 )
 """Keys that `policy_loss` takes as they are."""
+BROKEN = 2
+"""Rounds in which every episode broke, one after the other, that end a run."""
 SHOWN = (
     *("reward", "pass@1", "loss", "logp_error", "canary", "entropy", "grad_norm", "invalid", "tokens"),
     "seconds",
@@ -58,6 +60,7 @@ def train(config: GrpoConfig) -> None:
     Raises:
         UsageError: The configuration does not fit the domain or the model, or the folder holds another run.
         Stale: The engine that samples does not have the weights of the policy.
+        Unplayed: Nothing that is played gets a reward.
     """
     rng = random.Random(config.seed)
     domain = load_domain(config.domain)
@@ -70,7 +73,8 @@ def train(config: GrpoConfig) -> None:
     parts: dict[str, Part] = {"optimiser": optimiser, "sampler": sampler}
     parts |= {"rollouts": rollouts} if config.max_staleness else {}
     run = Run(config, config.steps, model, tokenizer, rng, **parts)
-    with rollouts, stop_on_sigterm() as asked:
+    broken = 0
+    with run, rollouts, stop_on_sigterm() as asked:
         for step in run.steps(asked):
             due = config.evaluate.every and step % config.evaluate.every == 0
             figures = rollouts.evaluate(step) if due else {}
@@ -82,6 +86,12 @@ def train(config: GrpoConfig) -> None:
                 figures |= facts | learn(config, model, reference, optimiser, learnable, rng)
             run.note(step, figures, SHOWN)
             watch_canary(config, figures)
+            broken = broken + 1 if figures["invalid"] == 1 else 0
+            if broken == BROKEN:
+                raise Unplayed(
+                    f"every episode of the last {BROKEN} rounds broke, and none has a reward: the "
+                    "log says why. Nothing was learned since; the checkpoint before is sound"
+                )
         if config.evaluate.every and not run.stopped:
             run.note(config.steps, rollouts.evaluate(config.steps), SHOWN)
 
@@ -104,7 +114,7 @@ def compare(
         bool(informative or not settings.filter_zero_variance) and not (long and settings.overlong == "mask")
         for informative, long in zip(found.informative, overlong, strict=True)
     ]
-    vocabulary = model.config.vocab_size
+    vocabulary = model.config.get_text_config().vocab_size
     learnable = rows(records, played.groups, found.values.tolist(), vocabulary=vocabulary, kept=kept)
     scored = int(valid.sum())
     facts = {
@@ -185,6 +195,12 @@ def watch_canary(config: GrpoConfig, figures: Mapping[str, float]) -> None:
     Raises:
         Stale: The log-probabilities of the two are further apart than `canary`.
     """
+    missing, tokens = figures.get("not_finite", 0.0), figures.get("tokens", 0.0)
+    if 2 * missing > tokens:
+        raise Stale(
+            f"of {tokens:.0f} tokens {missing:.0f} have no finite log-probability by the engine, so there is "
+            "nothing to compare its weights by: see that it returns those of the sampled tokens"
+        )
     apart = figures.get("canary", figures.get("logp_error", 0.0))
     if apart > config.canary:
         raise Stale(
@@ -196,6 +212,10 @@ def watch_canary(config: GrpoConfig, figures: Mapping[str, float]) -> None:
 
 class Stale(GymEnterpriseError, RuntimeError):
     """Infrastructure: the engine that samples does not have the weights of the policy."""
+
+
+class Unplayed(GymEnterpriseError, RuntimeError):
+    """Infrastructure: all episodes break, again and again."""
 
 
 if __name__ == "__main__":

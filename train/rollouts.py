@@ -91,7 +91,7 @@ class Rollouts:
         sampler: Of tasks.
 
     Raises:
-        UsageError: The mode does not fit the number of processes.
+        UsageError: The mode does not fit the number of processes, or a file or a split is not there.
     """
 
     def __init__(
@@ -99,6 +99,13 @@ class Rollouts:
     ) -> None:
         if config.rollout.mode == "vllm" and ranks.count() > 1:
             raise UsageError("rollout.mode 'vllm' is for one process: under torchrun use 'servers'")
+        prompt = config.rollout.prompt
+        if prompt is not None and not Path(prompt).is_file():
+            raise UsageError(
+                f"rollout.prompt is {prompt!r}, and there is no such file: each episode reads it"
+            )
+        if config.evaluate.every:
+            domain.tasks[config.evaluate.split]  # says which there are
         self._config, self._model, self._tokenizer, self._sampler = config, model, tokenizer, sampler
         self._domain = domain
         self._rounds: deque[Round] = deque()  # begun, and not learned from
@@ -252,7 +259,8 @@ class Rollouts:
     def _compare(self, one: Round, weights: Weights) -> float:
         """Return the canary of a round: of rows from all over it, as many as fit into a pass or so."""
         zeros = [0.0] * len(one.groups)
-        made = rows(one.records, one.groups, zeros, vocabulary=self._model.config.vocab_size)
+        vocabulary = self._model.config.get_text_config().vocab_size
+        made = rows(one.records, one.groups, zeros, vocabulary=vocabulary)
         tokens = sum(len(row.ids) for row in made)
         some = made[:: max(1, tokens // self._config.optim.micro_batch_tokens)]
         now = policy_state(self._model)
@@ -290,19 +298,22 @@ class Rollouts:
                 await self._actor.engine.aclose()  # type: ignore[attr-defined]
 
 
-def chosen(config: GrpoConfig, domain: Domain) -> list[str]:
-    """Return the tasks to train on: those of the split, or those of them that `tasks` lists.
+def chosen(config: GrpoConfig, domain: Domain) -> dict[str, str]:
+    """Return the tasks to train on, with their hashes: those of the split, or of them what `tasks` lists.
 
     Raises:
-        UsageError: It lists another.
+        UsageError: It lists another, or is no such list.
     """
     split = domain.tasks[config.split]
     if config.tasks is None:
-        return list(split)
-    listed = list(json.loads(Path(config.tasks).read_bytes())["tasks"])
+        return {task_id: task.hash for task_id, task in split.items()}
+    try:
+        listed = list(json.loads(Path(config.tasks).read_bytes())["tasks"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{config.tasks} is no tasks.json of train.filter: {error!r}") from None
     if missing := [task_id for task_id in listed if task_id not in split]:
         raise UsageError(
             f"{config.tasks} lists {missing[0]!r}, which is not in the split {config.split!r} of "
             f"{config.domain!r}: filter runs of that split"
         )
-    return listed
+    return {task_id: split[task_id].hash for task_id in listed}

@@ -14,12 +14,13 @@ import torch
 
 from gym_enterprise.errors import GymEnterpriseError, UsageError
 from gym_enterprise.harness.disk import replacing
-from train import checkpoint, ranks
+from gym_enterprise.harness.lock import FileLock
+from simulators.engines.errors import EngineError
+from train import checkpoint, journal, ranks
 from train.config import Model, by_key, describe, read, to_toml
-from train.journal import Journal
 from train.model import load_policy, load_policy_state, policy_state, save_policy
 
-FREE = ("steps", "checkpoint.", "evaluate.", "tensorboard")
+FREE = ("out", "steps", "checkpoint.", "evaluate.", "tensorboard")
 """Keys that may change when a run goes on."""
 
 
@@ -36,7 +37,7 @@ class Part(Protocol):
 
 
 class Run:
-    """A run under way, begun or resumed: its folder, figures and checkpoints.
+    """A run under way, begun or resumed: its folder, figures and checkpoints; to be used by `with`.
 
     Args:
         config: Of the program.
@@ -45,26 +46,43 @@ class Run:
         tokenizer: Its tokenizer.
         rng: Of the run.
         parts: What else has a state, by name.
-
-    Raises:
-        UsageError: The folder holds a run that is not to go on, or one of another configuration or data.
     """
 
     def __init__(
         self, config: Any, steps: int, model: Any, tokenizer: Any, rng: random.Random, **parts: Part
     ) -> None:
-        self._settings, self._planned = config.checkpoint, steps
+        self._config, self._settings, self._planned = config, config.checkpoint, steps
         self._model, self._tokenizer, self._rng, self._parts = model, tokenizer, rng, parts
-        self._folder = ranks.first(lambda: open_run(config)) / "checkpoints"
-        self._start = self._resume() if self._settings.resume else 0
+        self._folder = Path(config.out) / "checkpoints"
         self.stopped = False
         """Whether it was asked to end before its last step."""
         self._since = time.monotonic()
-        self._journal: Journal | None = None
-        if ranks.leads():
-            self._journal = Journal(
-                self._folder.parent, steps, start=self._start, tensorboard=config.tensorboard
-            )
+        self._journal: journal.Journal | None = None
+        self._lock: FileLock | None = None
+
+    def __enter__(self) -> Run:
+        """Open the folder, and go on from its latest checkpoint if that is wanted.
+
+        Raises:
+            UsageError: It holds a run that is not to go on, or one of another configuration or data.
+            RunLocked: Another process writes into it.
+        """
+        try:
+            ranks.first(self._open)
+            self._start = self._resume() if self._settings.resume else 0
+            if ranks.leads():
+                board = self._config.tensorboard
+                self._journal = journal.Journal(
+                    self._folder.parent, self._planned, start=self._start, tensorboard=board
+                )
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
     def steps(self, asked: Sequence[int]) -> Iterator[int]:
         """Yield the numbers of the steps to take, and write a checkpoint after each that is to have one.
@@ -90,12 +108,21 @@ class Run:
             timed = {"seconds": time.monotonic() - self._since} if step < self._planned else {}
             self._journal.write(step, {**figures, **timed}, shown)
 
+    def _open(self) -> None:
+        self._lock = open_run(self._config)
+
     def _save(self, step: int) -> None:
         state = {name: part.state_dict() for name, part in self._parts.items()}
         weights = policy_state(self._model, ranks.leads())
         if not ranks.leads():
             save_policy(self._model, self._tokenizer, self._folder)  # the first writes it, all give shares
             return
+        trained = (name for name, one in self._model.named_parameters() if one.requires_grad)
+        if wrong := [name for name in trained if name in weights and not weights[name].isfinite().all()]:
+            raise Diverged(
+                f"after step {step} {len(wrong)} of the weights are not finite, such as {wrong[0]!r}: lower "
+                "optim.lr, or set optim.clip_norm. No checkpoint was made of them; those before are sound"
+            )
         checkpoint.save(
             self._folder,
             step,
@@ -111,6 +138,10 @@ class Run:
         if path is None:
             return 0
         saved = checkpoint.load(path)
+        if saved.step > self._planned:
+            raise UsageError(
+                f"{path} is of step {saved.step}, and the run is to have {self._planned}: give more steps"
+            )
         load_policy_state(self._model, saved.model_state)
         for name, part in self._parts.items():
             part.load_state_dict(saved.trainer_state[name])
@@ -118,15 +149,35 @@ class Run:
         return saved.step
 
 
-def open_run(config: Any) -> Path:
-    """Make the folder of the run, or see that it is this run's; return it.
+class Diverged(GymEnterpriseError, RuntimeError):
+    """Model: training has made weights of it that are no numbers."""
+
+
+def open_run(config: Any) -> FileLock:
+    """Make the folder of the run, or see that it is this run's; return what keeps other processes out of it.
+
+    A run that failed before its first step leaves nothing that another could harm.
 
     Raises:
         UsageError: It holds a run that is not to go on, or one of another configuration.
+        RunLocked: Another process writes into it.
     """
     out = Path(config.out)
+    out.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(out / "lock")
+    try:
+        _check_same(config, out)
+        with replacing(out / "config.toml") as part:
+            part.write_text(to_toml(config), encoding="utf-8")
+    except BaseException:
+        lock.release()
+        raise
+    return lock
+
+
+def _check_same(config: Any, out: Path) -> None:
     saved = out / "config.toml"
-    if saved.exists():
+    if saved.exists() and (journal.read(out) or any((out / "checkpoints").glob("step-*"))):
         if not config.checkpoint.resume:
             raise UsageError(
                 f"{out} holds a run already: checkpoint.resume=true goes on with it, or choose another out"
@@ -139,10 +190,6 @@ def open_run(config: Any) -> Path:
         ]
         if changed:
             raise UsageError(f"{out} was begun with other values of: " + "; ".join(changed))
-    out.mkdir(parents=True, exist_ok=True)
-    with replacing(saved) as part:
-        part.write_text(to_toml(config), encoding="utf-8")
-    return out
 
 
 def load(settings: Model, seed: int, device: str | None = None) -> Any:
@@ -195,5 +242,5 @@ def command(arguments: Sequence[str], cls: Any, about: str, train: Callable[[Any
         config = read(cls, arguments[0], *arguments[1:])
         with ranks.together(config.model.device):
             train(config)
-    except GymEnterpriseError as error:
+    except (GymEnterpriseError, EngineError, OSError) as error:
         raise SystemExit(f"error: {error}") from None

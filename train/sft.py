@@ -17,7 +17,6 @@ again. Otherwise the model's template writes it, as it will when the model is as
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import random
 import sys
@@ -35,12 +34,12 @@ from simulators.template import load_tokenizer
 from train import ranks
 from train.batching import Batch, Row, fitting
 from train.config import SftConfig
-from train.dialogues import recorded_rows, sft_rows
+from train.dialogues import read_dialogues, recorded_rows, sft_rows
 from train.filter import Wanted, dialogues, played_domain
 from train.logprobs import token_logprobs
 from train.losses import Metric, merged, sft_loss
 from train.optim import Optimiser
-from train.run import Run, command, load, precision, stop_on_sigterm
+from train.run import Part, Run, command, load, precision, stop_on_sigterm
 
 SHOWN = ("nll", "holdout_nll", "epoch", "lr", "grad_norm", "tokens", "seconds")
 
@@ -63,13 +62,13 @@ def train(config: SftConfig) -> None:
     """
     model = load(config.model, config.seed)
     tokenizer = load_tokenizer(config.model.path)
-    learned, held_out = split(config, gather(config, tokenizer, model.config.vocab_size))
+    learned, held_out = split(config, gather(config, tokenizer, model.config.get_text_config()))
     steps = config.steps or math.ceil(config.epochs * len(learned) / config.batch_size)
     rng = random.Random(config.seed)
     decks = Decks(learned, config.weights, rng)
     optimiser = Optimiser(model, config.optim, steps)
-    run = Run(config, steps, model, tokenizer, rng, optimiser=optimiser, decks=decks)
-    with stop_on_sigterm() as asked:
+    parts: dict[str, Part] = {"optimiser": optimiser, "decks": decks}
+    with Run(config, steps, model, tokenizer, rng, **parts) as run, stop_on_sigterm() as asked:
         for step in run.steps(asked):
             drawn = [row for _ in range(config.batch_size) for row in decks.draw().rows]
             figures = go_through(config, model, drawn, learn=True)
@@ -109,12 +108,19 @@ def others(batch: Batch) -> torch.Tensor:
     return context
 
 
-def gather(config: SftConfig, tokenizer: Any, vocabulary: int) -> list[Conversation]:
+def gather(config: SftConfig, tokenizer: Any, model: Any) -> list[Conversation]:
     """Read the data, leave out what is too long, and say how much there is.
+
+    Args:
+        config: The configuration.
+        tokenizer: Of the model.
+        model: The configuration of its text model, which says how many tokens it has, and was made for.
 
     Raises:
         UsageError: A file is no data, a dialogue does not fit the model, or all are too long.
     """
+    vocabulary, window = model.vocab_size, getattr(model, "max_position_embeddings", None)
+    most = min(config.max_tokens, window or config.max_tokens)
     template: Any = template_for(tokenizer, keep_history=config.keep_history)
     found: list[Conversation] = []
     recorded = silent = 0
@@ -126,10 +132,10 @@ def gather(config: SftConfig, tokenizer: Any, vocabulary: int) -> list[Conversat
             rows = rows or sft_rows(template, chat, name, vocabulary=vocabulary)
             silent += not rows
             found += [Conversation(source, line.get("task_id", name), tuple(rows))] if rows else []
-    long = set(fitting([row for one in found for row in one.rows], config.max_tokens)[1])
+    long = set(fitting([row for one in found for row in one.rows], most)[1])
     ranks.say(
         f"{len(found) - len(long)} conversations, {recorded} with the tokens as recorded; dropped: "
-        f"{len(long)} of more than {config.max_tokens} tokens, {silent} without a word of the agent"
+        f"{len(long)} of more than {most} tokens, {silent} without a word of the agent"
     )
     return [one for one in found if one.rows[0].rollout not in long]
 
@@ -145,21 +151,7 @@ def lines(config: SftConfig, path: Path) -> Iterator[tuple[str, dict[str, Any]]]
         )
         yield from ((f"{path}, {one['task_id']} trial {one['trial']}", one) for one in kept)
         return
-    file = path / "sft.jsonl" if path.is_dir() else path
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{file} cannot be read: {error}; data is what train.filter wrote, or runs"
-        ) from None
-    for number, entry in enumerate(text.split("\n"), start=1):  # only a line feed ends a line
-        if entry.strip():
-            try:
-                line = json.loads(entry)
-                line = {**line, "chat": list(line["chat"])}
-            except (ValueError, KeyError, TypeError) as error:
-                raise UsageError(f'{file}:{number} is no JSON object with a "chat" list: {error!r}') from None
-            yield f"{file}:{number}", line
+    yield from read_dialogues(path / "sft.jsonl" if path.is_dir() else path)
 
 
 def split(config: SftConfig, found: Sequence[Conversation]) -> tuple[list[Conversation], list[Row]]:

@@ -19,7 +19,7 @@ NAMES = {
     "imitating": "SFT",
     "practising": "SFT, then GRPO",
     "further": "control: SFT, then more SFT",
-    "shuffled": "control: SFT, then GRPO with shuffled advantages",
+    "shuffled": "control: SFT, then shuffled GRPO",
 }
 Found = Mapping[tuple[int, str, str], Summary]
 """By seed, stage, and how was sampled."""
@@ -84,27 +84,25 @@ def minutes(folder: Path, stage: str) -> float:
 
 def picture(found: Found, folders: Mapping[int, Path]) -> Figure:
     """Return the picture: rewards of GRPO in training, and what is held out after each stage."""
-    made = Figure(figsize=(11, 4.2), layout="constrained")
+    made = Figure(figsize=(12, 4.4), layout="constrained")
     rewards, held_out = made.subplots(1, 2)
     for place, (seed, folder) in enumerate(folders.items()):
         for run, style in (("practising", "-"), ("shuffled", ":")):
             curve = points(read(folder / run), "reward")
             rewards.plot(list(curve), list(curve.values()), style, color=COLOURS[place], alpha=0.2)
-            name = f"seed {seed}" + (", shuffled" if run == "shuffled" else "")
-            rewards.plot(list(curve), smooth(list(curve.values())), style, color=COLOURS[place], label=name)
-        bars(
-            held_out,
-            {stage: found.get((seed, stage, "sampled")) for stage in MEASURED},
-            place,
-            f"seed {seed}",
-        )
+            rewards.plot(list(curve), smooth(list(curve.values())), style, color=COLOURS[place])
+        stages = {stage: found.get((seed, stage, "sampled")) for stage in MEASURED}
+        bars(held_out, stages, place, f"seed {seed}")
+    for style, name in (("-", "GRPO"), (":", "control: shuffled advantages")):
+        rewards.plot([], [], style, color="grey", label=name)
     rewards.set(title="Reward in training", xlabel="step of GRPO", ylim=(0, 1))
-    held_out.set(title="pass@1 held out, sampled at temperature 1, with 95 % intervals", ylim=(0, 1))
+    held_out.set(title="Held-out pass@1, sampled, with 95 % intervals", xlim=(-0.5, 3.5), ylim=(0, 1))
     held_out.set_xticks(
-        range(len(MEASURED)), [NAMES[stage].replace(": ", ":\n") for stage in MEASURED], fontsize=8
+        range(len(MEASURED)), [NAMES[stage].replace(", then", ",\nthen") for stage in MEASURED]
     )
     for axes in (rewards, held_out):
-        axes.legend(frameon=False, fontsize=8)
+        axes.tick_params(labelsize=8)
+        axes.legend(frameon=False, fontsize=9)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     return made

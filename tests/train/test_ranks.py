@@ -210,6 +210,7 @@ def test_a_mistake_that_the_first_process_finds_ends_all_and_leaves_no_folder(
 ) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.toml").write_text("")
+    (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 0}\n')
     running = together("train.sft", folder / "sft.toml", tmp_path / "run")
     said = running.communicate(timeout=120)[0]
     assert running.returncode == 1
