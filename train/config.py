@@ -131,7 +131,7 @@ class Rollout:
     concurrency: int = key(64, "Most episodes at once, of each process that plays.", ge=1)
     turn_deadline: float | None = key(None, "Seconds of a turn; later, not scored.", gt=0)
     episode_deadline: float | None = key(None, "Seconds of an episode; later, not scored.", gt=0)
-    finish_after: float = key(1.0, "Share of episodes after which the rest is cut: below 1 long ones count less.", gt=0, le=1)
+    finish_after: float = key(1.0, "Share of episodes after which the long rest is cut.", gt=0, le=1)
 
     def __post_init__(self) -> None:
         if (self.mode == "servers") != bool(self.urls):
