@@ -45,6 +45,7 @@ def together(device: str | None) -> Iterator[None]:
         torch.cuda.set_device(here)
     distributed.init_process_group("cpu:gloo,cuda:nccl" if here.type == "cuda" else "gloo", timeout=PATIENCE)
     yield
+    distributed.barrier()  # none may hang up while another is still at its last exchange
     distributed.destroy_process_group()  # not after an error, when the others may be waiting elsewhere
 
 
