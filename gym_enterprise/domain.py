@@ -18,7 +18,7 @@ from gym_enterprise.tasks import Action, Task, TaskSet, UserScenario, View, chec
 from gym_enterprise.tools import Tool
 from gym_enterprise.toolset import Toolset
 from gym_enterprise.world import World
-from kb import BM25Retriever, Document, Retriever
+from kb import BM25Retriever, Document, KnowledgeBase, Retriever
 
 TaskSource = Path | str | Mapping[str, Task] | Iterable[Task]
 Attacks = Mapping[str, Sequence[Action] | None]
@@ -34,7 +34,7 @@ class Domain:
         tools: All tools of both seats; `kb_search` and `kb_read` are added when there are documents.
         policy: The agent's system text; or a function that writes it for a task, where tasks differ in it.
         tasks: By split, a JSONL file or tasks. Read, and each reference replayed, at first use.
-        documents: Policy documents.
+        documents: Policy documents, or a knowledge base, which compiles them from facts.
         retriever: Ranks the documents; BM25 by default.
         first_speaker: The seat that opens.
         stop_tokens: Texts in a message that end the conversation and are never shown.
@@ -63,7 +63,7 @@ class Domain:
         policy: str | Callable[[Task], str],
         tasks: Mapping[str, TaskSource],
         *,
-        documents: Iterable[Document] = (),
+        documents: Iterable[Document] | KnowledgeBase = (),
         retriever: Retriever | None = None,
         first_speaker: Seat = "user",
         stop_tokens: Sequence[str] = ("###STOP###",),
@@ -81,6 +81,7 @@ class Domain:
         _check_settings(name, first_speaker, stop_tokens, max_steps, max_errors, truncation_reward)
         self.name, self.image, self.policy = name, image, policy
         self.documents = tuple(documents)
+        self.knowledge_base = documents if isinstance(documents, KnowledgeBase) else None
         self._retriever = retriever
         self.first_speaker: Seat = first_speaker
         self.stop_tokens = tuple(stop_tokens)

@@ -62,10 +62,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import kb
 from gym_enterprise.domain import Domain
 from gym_enterprise.domains.banking.attacks import attacks
 from gym_enterprise.domains.banking.data import ID_PREFIXES, generate
+from gym_enterprise.domains.banking.knowledge import KNOWLEDGE
 from gym_enterprise.domains.banking.tools import TOOLS
 from gym_enterprise.domains.banking.undo import undo
 from gym_enterprise.world import WorldImage
@@ -73,7 +73,6 @@ from gym_enterprise.world import WorldImage
 __all__ = ["make_domain", "make_image"]
 
 _HERE = Path(__file__).parent
-_DOCUMENTS = Path(kb.__file__).parent / "banking"
 _UNGRADED = (
     "verifications",
     "contact_log",
@@ -116,7 +115,7 @@ def make_domain() -> Domain:
         TOOLS,
         (_HERE / "policy.md").read_text(encoding="utf-8"),
         {split: _HERE / "tasks" / f"{split}.jsonl" for split in _SPLITS},
-        documents=kb.load_documents(_DOCUMENTS),
+        documents=KNOWLEDGE,
         attacks=attacks,
         undo=undo,
     )

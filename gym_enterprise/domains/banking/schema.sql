@@ -22,13 +22,16 @@ CREATE TABLE accounts (
     account_id TEXT NOT NULL PRIMARY KEY,
     customer_id TEXT NOT NULL REFERENCES customers (customer_id),
     product TEXT NOT NULL
-        CHECK (product IN ('everyday', 'plus', 'premier', 'reserve', 'goal', 'harbor', 'summit')),
+        CHECK (product IN ('everyday', 'plus', 'premier', 'campus', 'anchor', 'workbench', 'voyager',
+                           'reserve', 'goal', 'notice', 'term', 'bonus', 'rainy',
+                           'harbor', 'summit', 'beacon', 'quay', 'meridian', 'workcard', 'pebble')),
     status TEXT NOT NULL CHECK (status IN ('open', 'closed')),
     balance_cents INTEGER NOT NULL,          -- negative on a credit card: what the customer owes
     credit_limit_cents INTEGER CHECK (credit_limit_cents > 0),
     opened_on TEXT NOT NULL CHECK (length(opened_on) = 10),
     closed_on TEXT CHECK (length(closed_on) = 10),
-    CHECK ((credit_limit_cents IS NULL) = (product NOT IN ('harbor', 'summit'))),
+    CHECK ((credit_limit_cents IS NULL)
+           = (product NOT IN ('harbor', 'summit', 'beacon', 'quay', 'meridian', 'workcard'))),
     CHECK ((closed_on IS NULL) = (status = 'open'))
 ) STRICT;
 CREATE INDEX accounts_by_customer ON accounts (customer_id, account_id);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Any
 
+from gym_enterprise.domains.banking.knowledge import FACTS
 from gym_enterprise.domains.banking.preconditions import (
     Row,
     existing_request,
@@ -35,6 +36,7 @@ _WAITING_TWIN = (
 _LIMIT_KIND = {"purchases": "purchase_limit", "cash": "cash_limit"}
 _KIND_LIMIT = {kind: limit for limit, kind in _LIMIT_KIND.items()}
 _LARGEST_LIMIT = 2_500_000
+_LONGEST_NOTICE = FACTS.days("travel.longest")
 
 
 def limit_request(world: World, customer_id: str, card_id: str, limit: str, amount: int) -> Row:
@@ -167,8 +169,8 @@ def app_travel_notice_2290(
     require_status(_own_card(world, card_id), "active")
     if not world.today <= starts_on <= ends_on:
         raise ToolError("bad_period", "The period must not begin in the past, nor end before it begins.")
-    if date.fromisoformat(ends_on) - date.fromisoformat(starts_on) > timedelta(days=90):
-        raise ToolError("bad_period", "A notice covers at most 90 days.")
+    if date.fromisoformat(ends_on) - date.fromisoformat(starts_on) > timedelta(days=_LONGEST_NOTICE):
+        raise ToolError("bad_period", f"A notice covers at most {_LONGEST_NOTICE} days.")
     row = {"card_id": card_id, "country": country, "starts_on": starts_on, "ends_on": ends_on}
     if world.one(
         "SELECT 1 FROM travel_notices WHERE card_id = ? AND country = ? AND starts_on = ? AND ends_on = ?",

@@ -1,0 +1,240 @@
+"""What a knowledge base must hold to: each check finds the places that break one rule.
+
+==================  ================================================================================
+rule                finds
+==================  ================================================================================
+bare-number         a number, in digits or words, that no fact gives
+needless-exception  a phrase in a document's `uncounted` that excuses nothing
+unstated-fact       a value, in force or earlier, that no document states
+stale-value         a current document that gives an earlier value as if it were in force
+superseded          a document that is replaced and does not say by what, or the other way round
+reference           a title in italics that no document has; a replaced document named as if in force
+==================  ================================================================================
+
+A number needs no fact as the number of a list item, inside the name of a tool or word in backticks, or in a
+phrase that the document's front matter lists under `uncounted`.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kb.compiler import PLACEHOLDER, TITLE_LINE, Citation
+from kb.documents import Document
+from kb.knowledge_base import KnowledgeBase
+from kb.numbers import numbers_in
+
+SUPERSEDED = "superseded"
+_NAME = re.compile(r"`[a-z][a-z0-9_]*`")
+_ITEM = re.compile(r"^\s*\d+\. ")
+_ITALIC = re.compile(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)")
+_REPLACED = re.compile(r"\b(?:supersed|replac|no longer)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One place that breaks a rule."""
+
+    rule: str
+    """Name of the rule."""
+    place: str
+    """Document and line, or the key of a fact."""
+    detail: str
+    """What is wrong, and what to do."""
+
+
+def check_knowledge_base(knowledge: KnowledgeBase) -> tuple[Finding, ...]:
+    """Check a knowledge base against every rule.
+
+    Args:
+        knowledge: What is checked.
+
+    Returns:
+        What was found, by rule, document and line; nothing when all is well.
+    """
+    return tuple(finding for rule in RULES.values() for finding in rule(knowledge))
+
+
+def _bare_numbers(knowledge: KnowledgeBase) -> Iterator[Finding]:
+    for source in knowledge.sources:
+        for line, text in _lines(source):
+            excused = _excused(source, text)
+            for start, end, number in numbers_in(_without_names(text)):
+                if not any(first <= start and end <= last for first, last in excused):
+                    yield Finding(
+                        "bare-number",
+                        _place(source, line),
+                        f"{number!r} comes from no fact; put a placeholder there, or list the phrase under "
+                        "`uncounted` if it counts what stands on the page",
+                    )
+
+
+def _needless_exceptions(knowledge: KnowledgeBase) -> Iterator[Finding]:
+    for source in knowledge.sources:
+        for phrase in source.meta.get("uncounted", ()):
+            text = _without_names("\n".join(line for _, line in _lines(source)))
+            if phrase not in text or not any(numbers_in(phrase)):
+                yield Finding(
+                    "needless-exception",
+                    source.id,
+                    f"`uncounted` lists {phrase!r}, which stands on no line of it or holds no number: "
+                    "remove it",
+                )
+
+
+def _unstated_facts(knowledge: KnowledgeBase) -> Iterator[Finding]:
+    old = {source.id for source in knowledge.sources if _is_old(source)}
+    for key, fact in knowledge.facts.items():
+        stated = knowledge.stated_in(key)
+        for revision in fact.revisions:
+            places = [one for one in stated if fact.at(one.day) == revision]
+            if not any(revision.until or one.document not in old for one in places):
+                yield Finding(
+                    "unstated-fact",
+                    key,
+                    f"no {'' if revision.until else 'current '}document states {revision.value!s}; state it, "
+                    f"or take it out of {fact.source}",
+                )
+
+
+def _stale_values(knowledge: KnowledgeBase) -> Iterator[Finding]:
+    old = {source.id for source in knowledge.sources if _is_old(source)}
+    for source in knowledge.sources:
+        if source.id in old:
+            continue
+        blocks = _blocks(source)
+        cited = knowledge.cited_by(source.id)
+        for one in cited:
+            if _is_past(knowledge, one) and not _is_dated(knowledge, one, cited, blocks):
+                past = f"{one.fact} @ {one.day}"
+                yield Finding(
+                    "stale-value",
+                    _place(source, one.line),
+                    f"{one.fact} was {one.text or 'so'} until a day that its paragraph does not give; add "
+                    f"{{{{ {past} | until }}}} or {{{{ {one.fact} | since }}}}, or use the value in force",
+                )
+
+
+def _superseded(knowledge: KnowledgeBase) -> Iterator[Finding]:
+    documents = {document.id: document for document in knowledge.documents}
+    for document in knowledge.documents:
+        for detail in _replacement_faults(document, documents):
+            yield Finding("superseded", document.id, detail)
+
+
+def _replacement_faults(document: Document, documents: dict[str, Document]) -> Iterator[str]:
+    status, by = document.meta.get("status"), document.meta.get("superseded_by")
+    if status not in (None, SUPERSEDED):
+        yield f"status is {status!r}; the only status is {SUPERSEDED!r}, leave it out otherwise"
+    elif (status is None) != (by is None):
+        yield f"status is {status!r} and superseded_by is {by!r}; give both, or none of them"
+    elif by is not None:
+        if by not in documents or by == document.id:
+            yield f"superseded_by is {by!r}; name another document that is there"
+        elif not _opening(document).startswith("**Superseded"):
+            yield "the text does not begin with **Superseded; say so first"
+        elif f"*{documents[by].title}*" not in _opening(document):
+            yield f"the first paragraph does not name {by!r}; refer to it with {{{{ doc {by} }}}}"
+    replaces = document.meta.get("supersedes")
+    if replaces is not None and (
+        replaces not in documents or documents[replaces].meta.get("superseded_by") != document.id
+    ):
+        yield (
+            f"supersedes is {replaces!r}, which does not say superseded_by = {document.id!r}: make both agree"
+        )
+
+
+def _references(knowledge: KnowledgeBase) -> Iterator[Finding]:
+    titles = {document.title: document for document in knowledge.documents}
+    for document in knowledge.documents:
+        for line, block in _paragraphs(document.content):
+            for title in _ITALIC.findall(" ".join(block.split())):
+                if title not in titles:
+                    detail = f"no document has the title {title!r}; correct it, or use {{{{ doc id }}}}"
+                    yield Finding("reference", _place(document, line), detail)
+                elif _is_old(titles[title]) and not _is_old(document) and not _REPLACED.search(block):
+                    detail = (
+                        f"{title!r} is superseded; say so in the same paragraph, or refer to its successor"
+                    )
+                    yield Finding("reference", _place(document, line), detail)
+
+
+RULES: dict[str, Callable[[KnowledgeBase], Iterator[Finding]]] = {
+    "bare-number": _bare_numbers,
+    "needless-exception": _needless_exceptions,
+    "unstated-fact": _unstated_facts,
+    "stale-value": _stale_values,
+    "superseded": _superseded,
+    "reference": _references,
+}
+"""By name, what finds the places that break it."""
+
+
+def _place(document: Document, line: int) -> str:
+    return f"{document.id}:{line}"
+
+
+def _is_old(document: Document) -> bool:
+    return document.meta.get("status") == SUPERSEDED
+
+
+def _lines(source: Document) -> Iterator[tuple[int, str]]:
+    """Yield the title and each line without placeholders and the numbers of list items."""
+    for number, text in enumerate((source.title, *source.content.split("\n")), start=TITLE_LINE):
+        yield number, PLACEHOLDER.sub("…", _ITEM.sub("", text))
+
+
+def _without_names(text: str) -> str:
+    """Blank out names in backticks, keeping the length."""
+    return _NAME.sub(lambda match: " " * len(match[0]), text)
+
+
+def _excused(source: Document, text: str) -> list[tuple[int, int]]:
+    phrases = source.meta.get("uncounted", ())
+    return [match.span() for phrase in phrases for match in re.finditer(re.escape(phrase), text)]
+
+
+def _is_past(knowledge: KnowledgeBase, citation: Citation) -> bool:
+    """Whether a citation gives a value that is no longer in force, rather than one of its days."""
+    days_only = {"since", "until"} & set(citation.formats)
+    return not days_only and knowledge.facts[citation.fact].at(citation.day).until is not None
+
+
+def _is_dated(
+    knowledge: KnowledgeBase, citation: Citation, cited: tuple[Citation, ...], blocks: dict[int, int]
+) -> bool:
+    """Whether the paragraph gives the last day of the value, or the first day of the next one."""
+    fact = knowledge.facts[citation.fact]
+    mine = fact.at(citation.day)
+    following = fact.revisions[fact.revisions.index(mine) + 1]
+    wanted = {("until", mine), ("since", following)}
+    return any(
+        (name, fact.at(other.day)) in wanted
+        for other in cited
+        if other.fact == citation.fact and blocks[other.line] == blocks[citation.line]
+        for name in other.formats
+    )
+
+
+def _paragraphs(content: str) -> Iterator[tuple[int, str]]:
+    """Yield the runs of lines between blank ones, each with its first line's number."""
+    start, block = 1, list[str]()
+    for number, text in enumerate([*content.split("\n"), ""], start=1):
+        if text.strip():
+            start = start if block else number
+            block.append(text)
+        elif block:
+            yield start, "\n".join(block)
+            block = []
+
+
+def _blocks(source: Document) -> dict[int, int]:
+    """Return the first line of each line's paragraph."""
+    blocks = {TITLE_LINE: TITLE_LINE}
+    for start, block in _paragraphs(source.content):
+        blocks |= {start + offset: start for offset in range(block.count("\n") + 1)}
+    return blocks
+
+
+def _opening(document: Document) -> str:
+    return " ".join(document.content.split("\n\n")[0].split())
