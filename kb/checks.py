@@ -26,7 +26,7 @@ from kb.numbers import numbers_in
 
 SUPERSEDED = "superseded"
 _NAME = re.compile(r"`[a-z][a-z0-9_]*`")
-_ITEM = re.compile(r"^\s*\d+\. ")
+_ITEM = re.compile(r"^ *\d+\. ", re.MULTILINE)
 _ITALIC = re.compile(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)")
 _REPLACED = re.compile(r"\b(?:supersed|replac|no longer)", re.IGNORECASE)
 
@@ -57,28 +57,31 @@ def check_knowledge_base(knowledge: KnowledgeBase) -> tuple[Finding, ...]:
 
 def _bare_numbers(knowledge: KnowledgeBase) -> Iterator[Finding]:
     for source in knowledge.sources:
-        for line, text in _lines(source):
-            excused = _excused(source, text)
-            for start, end, number in numbers_in(_without_names(text)):
-                if not any(first <= start and end <= last for first, last in excused):
-                    yield Finding(
-                        "bare-number",
-                        _place(source, line),
-                        f"{number!r} comes from no fact; put a placeholder there, or list the phrase under "
-                        "`uncounted` if it counts what stands on the page",
-                    )
+        text = _prose(source)
+        excused = [match.span() for phrase in _uncounted(source) for match in phrase.finditer(text)]
+        for start, end, number in numbers_in(text):
+            if not any(first <= start and end <= last for first, last in excused):
+                yield Finding(
+                    "bare-number",
+                    _place(source, text.count("\n", 0, start)),
+                    f"{number!r} comes from no fact; put a placeholder there, or list the phrase under "
+                    "`uncounted` if it counts what stands on the page",
+                )
+    for key, fact in knowledge.facts.items():
+        for revision in fact.revisions if fact.kind == "rule" else ():
+            for _, _, number in numbers_in(str(revision.value)):
+                detail = f"{number!r} stands in the words of a rule; make it a fact of its own"
+                yield Finding("bare-number", key, detail)
 
 
 def _needless_exceptions(knowledge: KnowledgeBase) -> Iterator[Finding]:
     for source in knowledge.sources:
-        for phrase in source.meta.get("uncounted", ()):
-            text = _without_names("\n".join(line for _, line in _lines(source)))
-            if phrase not in text or not any(numbers_in(phrase)):
+        for phrase, pattern in zip(source.meta.get("uncounted", ()), _uncounted(source), strict=True):
+            if not pattern.search(_prose(source)) or not any(numbers_in(phrase)):
                 yield Finding(
                     "needless-exception",
                     source.id,
-                    f"`uncounted` lists {phrase!r}, which stands on no line of it or holds no number: "
-                    "remove it",
+                    f"`uncounted` lists {phrase!r}, which does not stand in it or holds no number: remove it",
                 )
 
 
@@ -178,20 +181,16 @@ def _is_old(document: Document) -> bool:
     return document.meta.get("status") == SUPERSEDED
 
 
-def _lines(source: Document) -> Iterator[tuple[int, str]]:
-    """Yield the title and each line without placeholders and the numbers of list items."""
-    for number, text in enumerate((source.title, *source.content.split("\n")), start=TITLE_LINE):
-        yield number, PLACEHOLDER.sub("…", _ITEM.sub("", text))
+def _prose(source: Document) -> str:
+    """Return title and content, line by line, without placeholders, names in backticks and item numbers."""
+    text = PLACEHOLDER.sub("…", f"{source.title}\n{source.content}")
+    return _ITEM.sub("", _NAME.sub("…", text))
 
 
-def _without_names(text: str) -> str:
-    """Blank out names in backticks, keeping the length."""
-    return _NAME.sub(lambda match: " " * len(match[0]), text)
-
-
-def _excused(source: Document, text: str) -> list[tuple[int, int]]:
+def _uncounted(source: Document) -> list[re.Pattern[str]]:
+    """Return what finds the phrases that need no fact, across the ends of lines too."""
     phrases = source.meta.get("uncounted", ())
-    return [match.span() for phrase in phrases for match in re.finditer(re.escape(phrase), text)]
+    return [re.compile(r"\s+".join(map(re.escape, phrase.split()))) for phrase in phrases]
 
 
 def _is_past(knowledge: KnowledgeBase, citation: Citation) -> bool:

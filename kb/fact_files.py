@@ -7,13 +7,15 @@ The file `fees.toml` holds the facts `fees.…`. An entry is a table with one ki
     window = { months = 12, since = 2026-01-15, before = [{ months = 6, since = 2025-07-01 }] }
     twice = { derived = "fees.replacement.lost + fees.replacement.lost" }
 
-`before` lists earlier values, the oldest first. `derived` computes a value from others: `+`, `-` and `*`.
+`before` lists earlier values, the oldest first. `derived` computes a value from others with `+`, `-` and `*`,
+one after the other from the left.
 """
 
 import operator
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -25,7 +27,7 @@ from kb.facts import KEY_PATTERN, KINDS, PERIODS, Fact, FactError, Facts, Kind, 
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _OWN = {"since", "before", "note", "derived"}
-_DERIVED = re.compile(rf"({KEY_PATTERN.pattern}) ([-+*]) ({KEY_PATTERN.pattern})")
+_DERIVED = re.compile(rf"{KEY_PATTERN.pattern}(?: [-+*] {KEY_PATTERN.pattern})+")
 _SHARE = re.compile(r"(\d+)/(\d+)")
 _OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -187,44 +189,49 @@ _RULES: Mapping[Kind, tuple[str, Callable[[object], Value | None]]] = {
 
 
 def _derived(path: Path, key: str, entry: Mapping[str, Any], facts: Mapping[str, Fact]) -> Fact:
-    """Compute a fact from two that were read before it."""
+    """Compute a fact from others that were read before it."""
     formula, note = entry["derived"], entry.get("note", "")
-    match = _DERIVED.fullmatch(formula) if isinstance(formula, str) else None
-    if match is None or entry.keys() - {"derived", "note"}:
+    if not isinstance(formula, str) or not _DERIVED.fullmatch(formula) or entry.keys() - {"derived", "note"}:
         raise FactError(
             f'{path}: {key} is {dict(entry)!r}; a derived fact has derived = "key * key" (or + or -) and a '
             "note, and no other entry"
         )
-    left, sign, right = match[1], match[3], match[4]
-    for part in (left, right):
-        if part not in facts:
+    first, *rest = formula.split(" ")
+    result = Fact(key, _named(path, key, first, facts).kind, (Revision(facts[first].value),), note, path.name)
+    for sign, name in zip(rest[::2], rest[1::2], strict=True):
+        other = _named(path, key, name, facts)
+        value = _computed(result, sign, other)
+        if value is None:
             raise FactError(
-                f"{path}: {key} is derived from {part!r}, which is not there yet; name a fact, or a derived "
-                "one that stands before this one"
+                f"{path}: {key} = {formula!r} comes to {result.kind} {sign} {other.kind} without a result of "
+                "that kind (whole cents, whole numbers); combine others"
             )
-    kind, value = _computed(facts[left], sign, facts[right])
-    if value is None:
+        result = replace(result, revisions=(Revision(value),))
+    return result
+
+
+def _named(path: Path, key: str, name: str, facts: Mapping[str, Fact]) -> Fact:
+    if name not in facts:
         raise FactError(
-            f"{path}: {key} = {formula!r} is {facts[left].kind} {sign} {facts[right].kind} without a result "
-            "of its kind (whole cents, whole numbers); combine others"
+            f"{path}: {key} is derived from {name!r}, which is not there yet; name a fact, or a derived one "
+            "that stands before this one"
         )
-    return Fact(key, kind, (Revision(value),), note, path.name)
+    return facts[name]
 
 
-def _computed(left: Fact, sign: str, right: Fact) -> tuple[Kind, Value | None]:
-    """Return kind and value; None where the two do not combine."""
+def _computed(left: Fact, sign: str, right: Fact) -> Value | None:
+    """Return a value of the left fact's kind; None where the two do not combine."""
     a, b = left.value, right.value
-    if left.kind == "date" and right.kind == "days" and sign in "+-" and isinstance(a, date):
-        return "date", _OPERATIONS[sign](a, timedelta(days=int(str(b))))
+    if isinstance(a, date) and right.kind == "days" and sign in "+-":
+        return _OPERATIONS[sign](a, timedelta(days=int(str(b))))  # type: ignore[no-any-return]
     if left.kind == right.kind == "percent" and sign in "+-" and isinstance(a, Decimal):
         total: Decimal = _OPERATIONS[sign](a, b)
-        return "percent", total if total >= 0 else None
-    same = left.kind == right.kind and left.kind in ("money", "count", *PERIODS) and sign in "+-"
-    scaled = sign == "*" and left.kind in ("money", "count", *PERIODS)
-    if scaled and right.kind in ("count", "share", "percent"):
+        return total if total >= 0 else None
+    if left.kind not in ("money", "count", *PERIODS):
+        return None
+    if sign == "*" and right.kind in ("count", "share", "percent"):
         b = Fraction(str(b)) / (100 if right.kind == "percent" else 1)
-    elif not same:
-        return left.kind, None
+    elif left.kind != right.kind or sign == "*":
+        return None
     result = Fraction(_OPERATIONS[sign](a, b))
-    whole = result.denominator == 1 and result >= 0
-    return left.kind, result.numerator if whole else None
+    return result.numerator if result.denominator == 1 and result >= 0 else None

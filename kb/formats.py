@@ -28,11 +28,14 @@ from typing import Any
 from kb.facts import PERIODS, Fact, FactError, Kind, Revision, Value
 from kb.numbers import ordinal, spelled
 
+# fmt: off
 _MONTHS = (  # of no locale
-    ("January", "February", "March", "April", "May", "June")
-    + ("July", "August", "September", "October", "November", "December")
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
 )
+# fmt: on
 _SHARES = {
+    Fraction(0): "nothing",
     Fraction(1): "the whole",
     Fraction(1, 2): "half",
     Fraction(1, 3): "a third",

@@ -11,9 +11,9 @@ the records forbid. Some things only the customer can do, in the app.
 | Action space      | `ActionSpace`: a message, a tool call, or a stop                                  |
 | Observation space | `TranscriptSpace`: the acting seat's whole history                                |
 | Reward            | 1.0 or 0.0, at the end                                                            |
-| Database          | 15 tables; 72 customers, 182 accounts, 188 cards, over 2,500 transactions         |
-| Documents         | 37, in `kb/banking`                                                               |
-| Agent's tools     | 21 listed, 8 discoverable                                                         |
+| Database          | 18 tables; 72 customers, 182 accounts, 188 cards, over 2,500 transactions         |
+| Documents         | 101, in `kb/banking`, compiled from the facts in `kb/banking/facts`               |
+| Agent's tools     | 21 listed, 12 discoverable                                                        |
 | Customer's tools  | 2 listed, 2 discoverable                                                          |
 | Tasks             | 16 in four families: 8 train, 4 validation, 4 test                                |
 

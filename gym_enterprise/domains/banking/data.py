@@ -24,6 +24,7 @@ ID_PREFIXES = {
     "transactions": "txn_",
     "fee_refunds": "rfd_",
     "transfers": "trf_",
+    "withdrawal_notices": "wdn_",
     "disputes": "dsp_",
     "card_orders": "ord_",
     "app_requests": "req_",
