@@ -61,7 +61,8 @@ def ordinal(number: int) -> str:
     return f"{head}{hyphen}{_ORDINALS.get(last, last + 'th')}"
 
 
-_COUNTING = {*_ONES[2:], *_TENS[2:], *(ordinal(number) for number in range(2, 21)), "thirtieth"}
+_PLACES = {ordinal(number) for number in (*range(2, 20), *range(20, 100, 10))}
+_COUNTING = {*_ONES[2:], *_TENS[2:], *_PLACES}
 _WORDS = "|".join(sorted({*_COUNTING, *_LARGE}, key=lambda word: (-len(word), word)))
 _ONE_UNIT = rf"one\s+(?:(?:calendar|business|working|full)\s+)?(?:{'|'.join(_UNITS)})s?"
 _NUMBER = re.compile(

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from gym_enterprise import load_domain
 from gym_enterprise.cli.app import make_app
+from kb import check_knowledge_base, load_knowledge_base
 
 SHOP = "tests.shop:make_domain"
 
@@ -157,3 +159,40 @@ def test_a_terminal_without_unicode_gets_escapes_rather_than_a_crash() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "reward 1.0" in done.stdout
+
+
+def test_kb_facts_tells_values_days_and_places() -> None:
+    output = run("kb", "facts", "banking", "fees.delivery.express")[1]
+    assert "fees.delivery.express (money): $15.00 (since 2024-03-01 until 2025-10-31); $18.00" in output
+    assert "delivery-of-cards:6" in output
+    (row,) = json.loads(run("kb", "facts", "banking", "rules.fees.once", "--json")[1])
+    assert row["values"] == ["One fee is given back once."]
+    assert "No fact begins with 'none'" in run("kb", "facts", "banking", "none")[1]
+
+
+def test_kb_check_passes_on_the_bank_and_names_the_places_of_what_it_finds(tmp_path: Path) -> None:
+    code, output = run("kb", "check", "banking")
+    assert (code, "all checks passed" in output) == (0, True)
+    (tmp_path / "a.md").write_text('+++\nid = "a"\ntitle = "A"\n+++\nIt costs 5 dollars.\n')
+    broken = load_knowledge_base(tmp_path)
+    (finding,) = check_knowledge_base(broken)
+    domain = load_domain("banking")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(domain, "knowledge_base", broken)
+        code, output = run("kb", "check", "banking")
+        assert code == 1
+        assert f"a:1: bare-number: {finding.detail}" in output
+        code, output = run("kb", "check", "banking", "--json")
+        assert code == 1
+        assert json.loads(output) == {
+            "documents": 1,
+            "facts": 0,
+            "citations": 0,
+            "findings": [{"rule": "bare-number", "place": "a:1", "detail": finding.detail}],
+        }
+
+
+def test_kb_check_of_a_domain_without_facts_says_how_to_have_them() -> None:
+    result = run_process("kb", "check", SHOP)
+    assert result.returncode == 2
+    assert "load_knowledge_base(folder)" in result.stderr
