@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from kb.compiler import PLACEHOLDER, TITLE_LINE, Citation
+from kb.compiler import CITATION, PLACEHOLDER, TITLE_LINE, Citation
 from kb.documents import Document
 from kb.knowledge_base import KnowledgeBase
 from kb.numbers import numbers_in
@@ -183,7 +183,7 @@ def _is_old(document: Document) -> bool:
 
 def _prose(source: Document) -> str:
     """Return title and content, line by line, without placeholders, names in backticks and item numbers."""
-    text = PLACEHOLDER.sub("…", f"{source.title}\n{source.content}")
+    text = PLACEHOLDER.sub("…", CITATION.sub("", f"{source.title}\n{source.content}"))
     return _ITEM.sub("", _NAME.sub("…", text))
 
 

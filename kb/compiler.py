@@ -23,7 +23,7 @@ from kb.facts import KEY_PATTERN, FactError, Facts
 from kb.formats import rendered
 
 PLACEHOLDER = re.compile(r"\{\{ ([^{}]+) \}\}")
-_CITE = re.compile(r"[ \t]*\{\{ cite ([^{}]+) \}\}")
+CITATION = re.compile(r"[ \t]*\{\{ cite ([^{}]+) \}\}")
 _VALUE = re.compile(rf"({KEY_PATTERN.pattern})(?: @ (\d{{4}}-\d\d-\d\d))?((?: \| [a-z]+)*)")
 TITLE_LINE = 0
 
@@ -89,7 +89,7 @@ class _Writer:
         if "{{" not in text and "}}" not in text:
             return text
         try:
-            written = _CITE.sub(lambda match: self._cited(number, match[1]), text)
+            written = CITATION.sub(lambda match: self._cited(number, match[1]), text)
             if text.strip() and not written.strip():
                 raise DocumentError("cites, but says nothing; put the citation at the end of what it is for")
             written = PLACEHOLDER.sub(lambda match: self._filled(number, match[1]), written)
