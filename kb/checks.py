@@ -88,7 +88,7 @@ def _needless_exceptions(knowledge: KnowledgeBase) -> Iterator[Finding]:
 def _unstated_facts(knowledge: KnowledgeBase) -> Iterator[Finding]:
     old = {source.id for source in knowledge.sources if _is_old(source)}
     for key, fact in knowledge.facts.items():
-        stated = knowledge.stated_in(key)
+        stated = [one for one in knowledge.stated_in(key) if _gives_value(one)]
         for revision in fact.revisions:
             places = [one for one in stated if fact.at(one.day) == revision]
             if not any(revision.until or one.document not in old for one in places):
@@ -193,10 +193,14 @@ def _uncounted(source: Document) -> list[re.Pattern[str]]:
     return [re.compile(r"\s+".join(map(re.escape, phrase.split()))) for phrase in phrases]
 
 
+def _gives_value(citation: Citation) -> bool:
+    """Whether a citation gives a value, rather than one of the days on which it began or ended."""
+    return not {"since", "until"} & set(citation.formats)
+
+
 def _is_past(knowledge: KnowledgeBase, citation: Citation) -> bool:
-    """Whether a citation gives a value that is no longer in force, rather than one of its days."""
-    days_only = {"since", "until"} & set(citation.formats)
-    return not days_only and knowledge.facts[citation.fact].at(citation.day).until is not None
+    """Whether a citation gives a value that is no longer in force."""
+    return _gives_value(citation) and knowledge.facts[citation.fact].at(citation.day).until is not None
 
 
 def _is_dated(

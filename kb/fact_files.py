@@ -78,7 +78,7 @@ def _entries(path: Path, group: str, table: Mapping[str, Any]) -> Iterator[tuple
             raise FactError(
                 f"{path}: {key} has the part {name!r}; use lower-case letters, digits, underscores"
             )
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or not value:
             raise FactError(
                 f"{path}: {key} is {value!r}; a fact is a table with a kind, such as {{ money = 10.00 }}"
             )
