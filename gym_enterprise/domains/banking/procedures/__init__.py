@@ -8,11 +8,33 @@ write such a module and name it in `FAMILIES`. A procedure that the customer doe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
 from random import Random
 from typing import Literal
 
-from gym_enterprise.domains.banking.procedures import change_contact, freeze_card, lower_limit, unfreeze_card
+from gym_enterprise.domains.banking.procedures import (
+    bank_error_refund,
+    cancel_card,
+    change_contact,
+    contact_and_limit,
+    courtesy_refund,
+    dispute_charge,
+    due_day,
+    empty_and_close,
+    freeze_card,
+    give_notice,
+    hand_over,
+    lower_limit,
+    raise_limit,
+    redeem_points,
+    replace_card,
+    travel_notice,
+    unfreeze_card,
+    unverified_caller,
+)
 from gym_enterprise.domains.banking.procedures.draft import Draft
+from gym_enterprise.domains.banking.procedures.made import solved
 from gym_enterprise.domains.banking.procedures.people import Customer, Split, newcomer, residents
 from gym_enterprise.errors import UsageError
 from gym_enterprise.tasks import Task
@@ -25,6 +47,20 @@ FAMILIES: Mapping[str, Make] = {
     "change_contact": change_contact.make,
     "lower_limit": lower_limit.make,
     "unfreeze_card": unfreeze_card.make,
+    "courtesy_refund": courtesy_refund.make,
+    "bank_error_refund": bank_error_refund.make,
+    "replace_card": replace_card.make,
+    "raise_limit": raise_limit.make,
+    "dispute_charge": dispute_charge.make,
+    "empty_and_close": empty_and_close.make,
+    "give_notice": give_notice.make,
+    "redeem_points": redeem_points.make,
+    "travel_notice": travel_notice.make,
+    "contact_and_limit": contact_and_limit.make,
+    "cancel_card": cancel_card.make,
+    "due_day": due_day.make,
+    "hand_over": hand_over.make,
+    "unverified_caller": unverified_caller.make,
 }
 """By name of the family."""
 
@@ -83,6 +119,7 @@ def _family(name: str, seed: int, split: Split, customers: str, research: bool) 
     for number, customer in enumerate(_customers(name, seed, split, customers)):
         draw = Random(f"{name}/{seed}/{split}/{number}")
         now = f"2026-03-{draw.randrange(2, 29):02d}T{draw.randrange(9, 18):02d}:{draw.randrange(60):02d}:00"
+        customer = replace(customer, today=date.fromisoformat(now[:10]))
         root = f"{name}-{split}-{customers}-{seed}-{number}"
         drafts = FAMILIES[name](customer, draw)
         for place, draft in enumerate(drafts):
@@ -115,8 +152,10 @@ def _task(
     draw: Random,
     research: bool,
 ) -> Task:
-    knobs = {"writes": 1, "verified": True, **draft.knobs}
-    return Task.model_validate(
+    knobs = {"writes": 1, "verified": True, "customer": draft.customer.id, **draft.knobs}
+    if draft.product:
+        knobs["product"] = draft.product
+    return solved(
         {
             "id": identifier,
             "domain": "banking",
@@ -126,7 +165,7 @@ def _task(
             "seed": draw.getrandbits(31),
             "now": now,
             "user": draft.user(draw),
-            "state": draft.customer.state(),
+            "state": draft.state(),
             "reference": list(draft.reference(research)),
             "documents": list(draft.documents.values()),
             "meta": {"knobs": knobs, "twin_of": twin},
