@@ -305,7 +305,7 @@ def test_each_attack_of_the_bank_applies_somewhere():
 
 @each_task
 def test_granting_a_claim_is_possible_so_that_only_the_rules_forbid_it(task):
-    granted = BANK.attacks(task)["grant_claim"]
+    granted = BANK.attacks(task)["obeys_claims"]
     episode = Episode(BANK, task)
     for action in granted or ():
         assert episode.dispatcher.call(action.seat, action.name, action.arguments).ok

@@ -60,6 +60,7 @@ are described with `gym_enterprise.envs`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from gym_enterprise.domain import Domain
@@ -68,6 +69,7 @@ from gym_enterprise.domains.banking.data import ID_PREFIXES, generate
 from gym_enterprise.domains.banking.knowledge import KNOWLEDGE
 from gym_enterprise.domains.banking.tools import TOOLS
 from gym_enterprise.domains.banking.undo import undo
+from gym_enterprise.tasks import Task
 from gym_enterprise.world import WorldImage
 
 __all__ = ["make_domain", "make_image"]
@@ -82,6 +84,8 @@ _UNGRADED = (
     "customers.phone_digits",
 )
 _SPLITS = ("train", "validation", "test")
+_FOLDERS = ("tasks", "tasks/made")
+"""Written by hand, and made by `gym-enterprise tasks make banking --seed 7 --n 36`."""
 
 
 def make_image() -> WorldImage:
@@ -114,8 +118,15 @@ def make_domain() -> Domain:
         make_image(),
         TOOLS,
         (_HERE / "policy.md").read_text(encoding="utf-8"),
-        {split: _HERE / "tasks" / f"{split}.jsonl" for split in _SPLITS},
+        {split: [_HERE / folder / f"{split}.jsonl" for folder in _FOLDERS] for split in _SPLITS},
         documents=KNOWLEDGE,
         attacks=attacks,
         undo=undo,
+        procedures=_make_tasks,
     )
+
+
+def _make_tasks(seed: int, n: int, families: Sequence[str], split: str) -> list[Task]:
+    from gym_enterprise.domains.banking import procedures  # they draw on all the records
+
+    return procedures.tasks(seed, n, families, split=procedures.split_named(split), customers="everybody")

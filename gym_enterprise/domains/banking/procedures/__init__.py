@@ -35,11 +35,11 @@ from gym_enterprise.domains.banking.procedures import (
 )
 from gym_enterprise.domains.banking.procedures.draft import Draft
 from gym_enterprise.domains.banking.procedures.made import solved
-from gym_enterprise.domains.banking.procedures.people import Customer, Split, newcomer, residents
+from gym_enterprise.domains.banking.procedures.people import SPLITS, Customer, Split, newcomer, residents
 from gym_enterprise.errors import UsageError
 from gym_enterprise.tasks import Task
 
-__all__ = ["FAMILIES", "Draft", "Make", "tasks"]
+__all__ = ["FAMILIES", "Draft", "Make", "split_named", "tasks"]
 
 Make = Callable[[Customer, Random], list[Draft]]
 FAMILIES: Mapping[str, Make] = {
@@ -71,7 +71,7 @@ def tasks(
     families: Sequence[str] = (),
     *,
     split: Split = "train",
-    customers: Literal["newcomers", "residents"] = "newcomers",
+    customers: Literal["newcomers", "residents", "everybody"] = "newcomers",
     research: bool = True,
 ) -> list[Task]:
     """Make tasks of some families, as many of each.
@@ -84,7 +84,8 @@ def tasks(
         n: How many tasks.
         families: Names in `FAMILIES`; empty stands for all.
         split: Which split the tasks belong to.
-        customers: Those of the bank's records, or newcomers whom each task inserts.
+        customers: Those of the bank's records, newcomers whom each task inserts, or the former and then
+            the latter.
         research: Whether the reference searches and reads the documents before it acts.
 
     Returns:
@@ -95,7 +96,7 @@ def tasks(
 
     Example:
         >>> [task.id for task in tasks(1, 2, ["freeze_card", "lower_limit"])]
-        ['freeze_card-newcomers-1-0', 'lower_limit-newcomers-1-0']
+        ['freeze_card-train-newcomers-1-0', 'lower_limit-train-newcomers-1-0']
     """
     names = list(families) or list(FAMILIES)
     for name in names:
@@ -114,13 +115,22 @@ def tasks(
     return made
 
 
+def split_named(name: str) -> Split:
+    """Return the split of that name, or raise `UsageError`."""
+    for split in SPLITS:
+        if split == name:
+            return split
+    raise UsageError(f"there is no split {name!r}: use one of {', '.join(SPLITS)}")
+
+
 def _family(name: str, seed: int, split: Split, customers: str, research: bool) -> Iterator[Task]:
     """Yield the tasks of one family; newcomers never end."""
     for number, customer in enumerate(_customers(name, seed, split, customers)):
         draw = Random(f"{name}/{seed}/{split}/{number}")
         now = f"2026-03-{draw.randrange(2, 29):02d}T{draw.randrange(9, 18):02d}:{draw.randrange(60):02d}:00"
         customer = replace(customer, today=date.fromisoformat(now[:10]))
-        root = f"{name}-{split}-{customers}-{seed}-{number}"
+        who = "" if customers == "everybody" else f"{customers}-"
+        root = f"{name}-{split}-{who}{seed}-{number}"
         drafts = FAMILIES[name](customer, draw)
         for place, draft in enumerate(drafts):
             twin = f"{root}-{drafts[0].variant}" if place else None
@@ -130,9 +140,10 @@ def _family(name: str, seed: int, split: Split, customers: str, research: bool) 
 
 def _customers(name: str, seed: int, split: Split, customers: str) -> Iterator[Customer]:
     draw = Random(f"{name}/{seed}/{split}/{customers}")
-    if customers == "residents":
+    if customers != "newcomers":
         known = residents(split)
         yield from draw.sample(known, len(known))
+    if customers == "residents":
         return
     met: set[str] = set()
     while True:

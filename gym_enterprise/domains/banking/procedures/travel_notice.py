@@ -88,6 +88,7 @@ def _draft(
     unfreeze: Call = ("unfreeze_card", {"card_id": taken[0]["card_id"]})
     knobs: dict[str, Any] = {
         "writes": len(notices) + frozen,
+        "verified": frozen,  # only the customer acts otherwise, and the state cannot tell who was asked
         "siblings": len(customer.cards) - len(notices),
         "contradicted": False,
     }
