@@ -9,8 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from simulators.sentences import Mood, Sentence, mood_of, split_sentences
+from simulators.topics import phrases_for
 from simulators.values import value_of
-from simulators.vocabulary import CONSENT_WORDS, plain_words, word_set
+from simulators.vocabulary import ABOUT_NEW, CONSENT_WORDS, plain_words, word_set
 
 _phrase = lru_cache(4096)(plain_words)  # scripts repeat the same phrases, and each episode builds a customer
 
@@ -48,6 +49,7 @@ _IMPLIED = {
 _WEAK = frozenset((" when ", " where ", " who ", " what ", " which ", " how ", " why reason "))
 _ANSWERS_AHEAD = (" is ", " as ", " to ")
 _CHECKS = re.compile(r"^ (?:so |and |then )*(?:you|it|this) .* (?:correct|right|true) $")
+_WHOLE = re.compile(r" (?:or|correct|right|current|changed|moved) ")
 # What of a sentence can be left out where it is named as an option.
 _LEAD_IN = re.compile(
     r"^ (?:(?:i|im|am|it|its|is|was|my|the|an?|paid|says|going|with|to|for|at|in|on) )+| please $"
@@ -111,7 +113,7 @@ class Listener:
         self._values = {key: value_of(fact.value) for key, fact in script.facts.items()}
         self._spoken = {key: plain_words(fact.value) for key, fact in script.facts.items()}
         self._short = {key: _LEAD_IN.sub(" ", words) for key, words in self._spoken.items()}
-        self._phrases = _phrase_table(script.facts)
+        self._phrases = _phrase_table(tuple((key, fact.asked) for key, fact in script.facts.items()))
         self._order = {key: number for number, key in enumerate(script.facts)}
         self._names = {key: _phrase(key) for key in script.facts}
         opening = plain_words(script.opening)
@@ -168,6 +170,9 @@ class Listener:
         choice = _offers_options(sentence.words)
         if choice and (chosen := self._options(sentence.words)):
             heard.chosen.update(chosen)
+            return
+        if whole := self._asked_outright(sentence.words):
+            heard.asked.update(whole)
             return
         wants, declines = _about(self._wants, sentence.words), _about(self._declines, sentence.words)
         told = sentence
@@ -246,6 +251,7 @@ class Listener:
                 for phrase, keys in self._phrases
                 if key in keys or named in keys
                 for link in _ANSWERS_AHEAD
+                if not phrase.endswith(" or ")
             ) and not self._stated(sentence)
         same_kind = [value for value in sentence.values if value[0] == kind]
         return bool(same_kind) and not any(value in self._values.values() for value in same_kind)
@@ -257,13 +263,18 @@ class Listener:
         for phrase, keys in self._phrases:
             if phrase in rest and (phrase not in _WEAK or _leads(words, phrase)):
                 place = words.find(phrase)
-                about_new = " new " in words[: place + 1]
+                about_new = " new " in words[: place + 1] or ABOUT_NEW.search(words) is not None
                 for key in keys:
                     new = f"new_{key}"
                     named = new if about_new and new in self._values else key
                     places.append((place, self._order[named], named))
                 rest = rest.replace(phrase, " | ")
         return dict.fromkeys(key for *_, key in sorted(places)), rest
+
+    def _asked_outright(self, words: str) -> dict[str, None]:
+        """Return the facts that a phrase asks for which is a whole question ("is the address correct")."""
+        found = [keys for phrase, keys in self._phrases if _WHOLE.search(phrase) and phrase in words]
+        return dict.fromkeys(key for keys in found for key in keys)
 
     def _options(self, words: str) -> dict[str, None]:
         return dict.fromkeys(key for key, value in self._short.items() if len(value) > 3 and value in words)
@@ -302,21 +313,26 @@ def _offers_options(words: str) -> bool:
     return " or " in words and " or not " not in words and " yes or no " not in words
 
 
-def _phrase_table(facts: Any) -> list[tuple[str, tuple[str, ...]]]:
+@lru_cache(512)
+def _phrase_table(facts: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return each phrase with the keys of the facts that it asks for, long phrases first."""
     table: dict[str, list[str]] = {}
-    for key, fact in facts.items():
-        phrases = {_phrase(phrase): None for phrase in (key, *fact.asked)}
-        for phrase in phrases:
+    for key, asked in facts:
+        for phrase in dict.fromkeys(map(_phrase, (key, *asked))):
             table.setdefault(phrase, []).append(key)
+    usual: dict[str, list[str]] = {}
+    for key, _ in facts:
+        for phrase in dict.fromkeys(map(_phrase, phrases_for(key))):
+            usual.setdefault(phrase, []).append(key)
+    table = {**usual, **table}
     for phrase, implied in _IMPLIED.items():
         if phrase in table:
             table = {**dict.fromkeys(implied, table[phrase]), **table}
-    return [
+    return tuple(
         (phrase, tuple(table[phrase]))
         for phrase in sorted(table, key=lambda p: (-len(p), p))
         if phrase.strip()
-    ]
+    )
 
 
 def _topic(want: Any, opening: str) -> tuple[int, list[list[str]]]:

@@ -167,7 +167,7 @@ ONLY_CHECKED = _any_of(
 REPORTS_ALL = _any_of("everything|all of (?:this|that|it|them|your)|all set|all done|both|all your")
 
 CLOSING = _any_of(
-    "anything else|something else|any(?:thing)? (?:other|further|more)|further (?:assistance|help|questions)",
+    "(?<!before )anything else|something else|any(?:thing)? (?:other|further|more)(?! cards?| accounts?)|further (?:assistance|help|questions)",
     r"any (?:\w+ )?questions|other questions|what else|else (?:i|we) can|nothing else",
     "let me know if (?:you (?:need|have)|there)|if you (?:need|have) any|feel free to|hesitate to",
 )
@@ -190,6 +190,13 @@ OPEN_QUESTION = _any_of(
     r"your (?:request|issue|problem|concern)|reason for (?:your )?(?:call|contact)\w*",
 )
 """Asks what the customer wants."""
+
+ABOUT_NEW = _any_of(
+    "(?:should|shall) (?:i|we) (?:put|enter|save|note)|from now on|(?:you )?use now|going forward|instead",
+    "(?:chang|updat)(?:e|ed|ing) (?:it |that |this )?to|replaced? (?:it )?(?:with|by)|going to be",
+    "to what|to which",
+)
+"""Asks for the new value of something that is to be changed."""
 
 _SURE = "(?:ok|okay|alright|all right|correct|right|fine|(?<!for )good|acceptable|accurate|agreeable|true)"
 PROPOSAL = re.compile(
