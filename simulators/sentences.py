@@ -146,7 +146,7 @@ def mood_of(sentences: tuple[Sentence, ...]) -> Mood:
 
 def _requests(words: str) -> bool:
     """Return whether a sentence without a question mark asks for something."""
-    if say.CONDITION.search(words):
+    if say.CONDITION.search(words) or say.OFFER.search(words):
         return True
     return (
         not say.PROHIBITION.search(words) and say.REQUEST.search(say.NOT_A_REQUEST.sub("", words)) is not None

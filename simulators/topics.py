@@ -287,7 +287,14 @@ _TOPICS: dict[str, tuple[str, ...]] = {
             "address the same",
         ),
         *("living at", "address we have", "new address", "moved lately", "changed address", "address valid"),
-        *("reach you at your address", "still the right address", "still at the address", "moved since"),
+        *(
+            "live at the address",
+            "live at your address",
+            "reach you at your address",
+            "still the right address",
+            "still at the address",
+            "moved since",
+        ),
         "moved",
     ),
     "wished_day": (

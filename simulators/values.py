@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 from simulators.vocabulary import plain_words
@@ -20,6 +21,22 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 
+_COUNTRIES = {
+    **{
+        "argentina": "AR",
+        "australia": "AU",
+        "austria": "AT",
+        "belgium": "BE",
+        "brazil": "BR",
+        "canada": "CA",
+    },
+    **{"chile": "CL", "china": "CN", "croatia": "HR", "czechia": "CZ", "denmark": "DK", "egypt": "EG"},
+    **{"finland": "FI", "france": "FR", "germany": "DE", "great britain": "GB", "greece": "GR"},
+    **{"hungary": "HU", "iceland": "IS", "india": "IN", "ireland": "IE", "italy": "IT", "japan": "JP"},
+    **{"mexico": "MX", "morocco": "MA", "netherlands": "NL", "new zealand": "NZ", "norway": "NO"},
+    **{"poland": "PL", "portugal": "PT", "south africa": "ZA", "south korea": "KR", "spain": "ES"},
+    **{"sweden": "SE", "switzerland": "CH", "thailand": "TH", "turkey": "TR", "united kingdom": "GB"},
+}
 _MAY_HOLD_VALUE = re.compile(r"[\d@]")
 
 Value = tuple[str, str]
@@ -43,6 +60,18 @@ def value_of(text: str) -> Value:
     bare = text.strip().removeprefix("$")
     whole = _VALUE.fullmatch(bare)
     return _canonical(whole) if whole else ("text", plain_words(text))
+
+
+def options_in(text: str, options: Sequence[str]) -> list[str]:
+    """Return which of the options a text has, as they are written; a country stands for its two-letter code.
+
+    Example:
+        >>> options_in("Enter Portugal as the country.", ["PT", "ES"])
+        ['PT']
+    """
+    found = [word for word in re.findall(r"\w+", text) if word in options]
+    words = plain_words(text)
+    return found or [code for name, code in _COUNTRIES.items() if code in options and f" {name} " in words]
 
 
 def _canonical(found: re.Match[str]) -> Value:

@@ -199,6 +199,17 @@ ABOUT_NEW = _any_of(
 """Asks for the new value of something that is to be changed."""
 
 _SURE = "(?:ok|okay|alright|all right|correct|right|fine|(?<!for )good|acceptable|accurate|agreeable|true)"
+OFFER = re.compile(
+    r" (?:i|we|id|ill|well)(?= )(?: \w+)*? (?:"
+    rf"if (?:that|this|it)(?:s| is| would be| sounds| seems|)(?: \w+)? {_SURE}"
+    r"|if (?:that|this) (?:suits|works)|if you (?:agree|like|wish|want|approve|consent|would like|are happy|say so)"
+    r"|if you (?:dont mind|have no objections?|do not mind)|unless you (?:object|mind)"
+    r"|with your (?:ok|okay|permission|consent|approval|agreement)|if youd like|if youre happy) "
+    r"|^ (?:if (?:that|this|it)(?:s| is) \w+|if you (?:agree|like|wish|want|approve|are happy)|with your \w+)"
+    r"(?: with (?:you|that|this))? (?:i|we|id|ill|well) "
+)
+"""Proposes something without asking ("I can do that for you if that is fine")."""
+
 PROPOSAL = re.compile(
     _any_of(
         "shall (?:i|we)|should (?:i|we)|do you (?:agree|consent|confirm|approve|accept|authori[sz]e|wish)",
@@ -212,7 +223,7 @@ PROPOSAL = re.compile(
         "your (?:consent|approval|permission|authori[sz]ation|go ahead)",
         "are you (?:sure|happy|ready|comfortable|certain)|how does that sound|ready (?:for me )?to",
     ).pattern
-    + rf"| (?:proceed|go ahead|{_SURE}) $"
+    + rf"| (?:proceed|go ahead|{_SURE}) $|{OFFER.pattern}"
 )
 """Wants a yes or a no."""
 
