@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -91,6 +91,8 @@ class Heard:
     proposals: list[Proposal] = field(default_factory=list)
     mentioned: tuple[int, ...] = ()
     """Wants that the message's reports of work are about."""
+    allowed: frozenset[int] = frozenset()
+    """Wants of which something is said that the customer has to hear before it agrees."""
     pushed: tuple[int, ...] = ()
     """Pushbacks that one of their phrases calls for."""
     open: bool = False
@@ -107,11 +109,17 @@ class Heard:
 
 
 class Listener:
-    """Understands messages by the phrase tables of one script."""
+    """Understands messages by the phrase tables of one script.
 
-    def __init__(self, script: Any) -> None:
-        self._values = {key: value_of(fact.value) for key, fact in script.facts.items()}
-        self._spoken = {key: plain_words(fact.value) for key, fact in script.facts.items()}
+    Args:
+        script: The script.
+        facts: The values of its facts now; by default the script's own.
+    """
+
+    def __init__(self, script: Any, facts: Mapping[str, str] | None = None) -> None:
+        facts = {key: fact.value for key, fact in script.facts.items()} if facts is None else facts
+        self._values = {key: value_of(value) for key, value in facts.items()}
+        self._spoken = {key: plain_words(value) for key, value in facts.items()}
         self._short = {key: _LEAD_IN.sub(" ", words) for key, words in self._spoken.items()}
         self._phrases = _phrase_table(tuple((key, fact.asked) for key, fact in script.facts.items()))
         self._order = {key: number for number, key in enumerate(script.facts)}
@@ -122,6 +130,7 @@ class Listener:
             _topic(want, opening if number < len(script.wants) else "") for number, want in enumerate(wants)
         ]
         self._declines = [_topic(want, "") for want in script.declines]
+        self._consents = [[_phrase(phrase) for phrase in want.consent] for want in wants]
         self._pushbacks = [[_phrase(phrase) for phrase in pushback.when] for pushback in script.pushback]
         named = "".join(self._names.values())
         self._items = [(item, words) for item, words in _ITEMS if words not in opening or words in named]
@@ -141,6 +150,11 @@ class Listener:
             if sentence.asks and not sentence.closes:
                 self._understand_request(heard, sentence, sentences)
         heard.mentioned = _about(self._wants, "".join(s.words for s in sentences if not s.asks))
+        heard.allowed = frozenset(
+            number
+            for number, phrases in enumerate(self._consents)
+            if not phrases or any(phrase in words for phrase in phrases)
+        )
         heard.pushed = tuple(
             number
             for number, phrases in enumerate(self._pushbacks)

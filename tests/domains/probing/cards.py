@@ -173,16 +173,13 @@ def _address(desk: Desk) -> Steps[None]:
 
 
 def _move(desk: Desk) -> Steps[None]:
-    told = yield from desk.ask("Please tell me your new street, your new city and your new postal code.")
+    told = yield from desk.ask("What is your new street, with the house number, and your new postal code?")
+    town = yield from desk.ask("And which town is that in, what is your new city?")
     street, code = re.search(r"(\d{1,3} [A-Z]\w+ [A-Z]\w+)", told), re.search(r"\b(\d{5})\b", told)
-    city = re.search(r"city is ([A-Z]\w+(?: [A-Z]\w+)?)|([A-Z]\w+(?: [A-Z]\w+)?) is my new city", told)
-    assert street and code and city, told
+    city = re.search(r"\b((?!The|My|Sure|That|It)[A-Z]\w+(?: [A-Z]\w+)?)\b", town)
+    assert street and code and city, (told, town)
     yield from desk.call(
-        "update_address",
-        customer_id=desk.id,
-        street=street[1],
-        city=city[1] or city[2],
-        postal_code=code[1],
+        "update_address", customer_id=desk.id, street=street[1], city=city[1], postal_code=code[1]
     )
 
 
