@@ -35,7 +35,7 @@ class Domain:
         image: The initial database.
         tools: All tools of both seats; `kb_search` and `kb_read` are added when there are documents.
         policy: The agent's system text; or a function that writes it for a task, where tasks differ in it.
-        tasks: By split, a JSONL file, several files, or tasks. Read, and each reference replayed, at first use.
+        tasks: By split, one or several JSONL files, or tasks; read, and each reference replayed, at first use.
         documents: Policy documents, or a knowledge base, which compiles them from facts.
         retriever: Ranks the documents; BM25 by default.
         first_speaker: The seat that opens.
@@ -158,9 +158,7 @@ class Domain:
         """Return the call that would take back a write that is about to run, or None."""
         return self._undo(world, action) if self._undo else None
 
-    def make_tasks(
-        self, seed: int, n: int, families: Sequence[str] = (), split: str = "train"
-    ) -> list[Task]:
+    def make_tasks(self, seed: int, n: int, families: Sequence[str] = (), split: str = "train") -> list[Task]:
         """Make tasks by this domain's procedures; the same arguments give the same tasks.
 
         Args:

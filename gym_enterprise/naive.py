@@ -60,7 +60,8 @@ def _rows(world: World, table: Table) -> set[str]:
         name = '"' + column.replace('"', '""') + '"'
         number = f"CASE WHEN typeof({name}) = 'real' AND {name} = 0 THEN '0.0' ELSE quote({name}) END"
         parts.append(
-            f"CASE WHEN typeof({name}) IN ('text', 'blob') THEN typeof({name}) || hex({name}) ELSE {number} END"
+            f"CASE WHEN typeof({name}) IN ('text', 'blob') THEN typeof({name}) || hex({name}) "
+            f"ELSE {number} END"
         )
     source = table.name.replace('"', '""')
     whole = " || ',' || ".join(parts)

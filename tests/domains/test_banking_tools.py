@@ -154,6 +154,18 @@ def test_states_and_amounts_that_do_not_fit_are_errors(desk):
     assert desk.refused("open_transfer_request_8846", **more) == "funds"
 
 
+def test_nothing_is_posted_to_an_account_that_is_closed(desk):
+    desk.verify()
+    fees, purchase = fee(desk), desk.transaction("purchase")["transaction_id"]
+    desk.world.execute(
+        "UPDATE accounts SET status = 'closed', closed_on = '2026-03-01' WHERE account_id = ?",
+        desk.account("plus")["account_id"],
+    )
+    dispute = {"reason": "duplicate", "provisional_credit": True}
+    assert desk.refused("refund_fee_7305", transaction_id=fees, amount=1, basis="courtesy") == "wrong_status"
+    assert desk.refused("open_dispute_2846", transaction_id=purchase, **dispute) == "wrong_status"
+
+
 def test_purchases_are_not_refunded_and_fees_are_not_disputed(desk):
     desk.verify()
     purchase = desk.transaction("purchase")["transaction_id"]

@@ -11,11 +11,11 @@ the records forbid. Some things only the customer can do, in the app.
 | Action space      | `ActionSpace`: a message, a tool call, or a stop                                  |
 | Observation space | `TranscriptSpace`: the acting seat's whole history                                |
 | Reward            | 1.0 or 0.0, at the end                                                            |
-| Database          | 18 tables; 72 customers, 182 accounts, 188 cards, over 2,500 transactions         |
+| Database          | 18 tables; 220 customers, 612 accounts, 594 cards, over 8,400 transactions        |
 | Documents         | 101, in `kb/banking`, compiled from the facts in `kb/banking/facts`               |
 | Agent's tools     | 21 listed, 12 discoverable                                                        |
 | Customer's tools  | 2 listed, 2 discoverable                                                          |
-| Tasks             | 16 in four families: 8 train, 4 validation, 4 test                                |
+| Tasks             | 124 in 22 families: 44 train, 40 validation, 40 test                              |
 
 ## Observation
 
@@ -43,10 +43,19 @@ messages and calls of both sides, or 10 failed calls; the state is graded as it 
 
 ## Families
 
+Four are written by hand; each of their tasks combines several difficulties:
+
 - `verify_then_change`: contact data, an address, a freeze or a limit, for the right one of several records.
 - `two_documents`: a fee, a charge or a provisional credit that no single document settles.
 - `contradicted_claim`: the records contradict the customer, who insists; the right end is a recorded refusal.
 - `confirm_in_app`: the customer has to finish the matter in the app.
+
+Eighteen are made by procedures (`gym_enterprise.domains.banking.procedures`), most of them in pairs that open
+alike and end differently: `freeze_card`, `change_contact`, `lower_limit`, `unfreeze_card`, `courtesy_refund`,
+`bank_error_refund`, `replace_card`, `raise_limit`, `dispute_charge`, `empty_and_close`, `give_notice`,
+`redeem_points`, `travel_notice`, `contact_and_limit`, `cancel_card`, `due_day`, `hand_over`,
+`unverified_caller`. `gym-enterprise tasks make banking` makes more of them; `docs/banking.md` says what each
+is about.
 
 ## Arguments
 

@@ -1,7 +1,7 @@
 """A fee that should not have been charged is given back in full; one that was right is not.
 
-The customer is certain in both cases. Which it is stands in the deposits of a month, in the number of fees on
-a day, or on the product sheet.
+The customer wants it back in both cases. Which it is stands in the deposits of a month, in the number of fees
+on a day, or on the product sheet.
 """
 
 from __future__ import annotations
@@ -80,14 +80,12 @@ def _monthly(customer: Customer, draw: Random) -> list[Draft]:
     words = _Words(
         draw.choice(
             (
-                f"You took the monthly fee for my {name} in February, though I had the deposits for it.",
-                f"My {name} should have been free of charge in February: enough money came in. I want the fee back.",
+                f"You took a monthly fee for my {name} in February. I would like to have it back.",
+                f"Why do I pay for my {name}? Please give me back the fee of February.",
             )
         ),
         "The monthly fee for February.",
-        draw.choice(
-            ("I added it all up, and it was enough.", "But so much came in that month. Count again!")
-        ),
+        draw.choice(("Can you not waive it just this once?", "I hardly used the account that month.")),
     )
     return [
         words.refused(customer, account, fee, MONTHLY, "not_part_of_product", "missed"),
@@ -211,8 +209,7 @@ class _Words:
                 *last,
             ),
             documents=documents | DOCUMENTS,
-            situation=f"{self.which} You are certain that it was a mistake of the bank and want it back; if you "
-            "are refused, you insist once.",
+            situation=f"{self.opening} If you are refused, you insist once.",
             script={"pushback": (Pushback(say=self.insisting),)},
             capabilities=("verify_identity", "discover_tool", "check_a_claim"),
             product=account["product"],

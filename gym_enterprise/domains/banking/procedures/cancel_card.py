@@ -139,8 +139,8 @@ class _Words:
                 *hidden("list_disputes_1194", {"customer_id": customer.id}),
                 *last,
             ),
-            situation=f"You want the card ending in {four} cancelled for good and no other in its place. If you "
-            "are refused, you insist once.",
+            situation=f"You want the card ending in {four} cancelled for good and no other in its place. If "
+            "you are refused, you insist once.",
             script={
                 "pushback": (Pushback(say="It is my card, and I do not want it."),),
                 "declines": (

@@ -29,7 +29,7 @@ from gym_enterprise.tasks import Fact, Pushback, Want
 
 DOCUMENTS = {
     "several requests in one conversation, contact data and a higher limit": "order-of-requests",
-    "raise a card limit": "raising-a-limit",
+    "raising a card limit, conditions": "raising-a-limit",
     "daily limits of cards, standard and ceiling": "daily-limits",
     "membership levels privileges": "membership-levels",
     "change phone number or email": "contact-data-changes",
@@ -160,8 +160,8 @@ class _Words:
                 ("list_cards", {"customer_id": customer.id}),
                 *last,
             ),
-            situation=f"Your {name} has changed, and you also want the daily {WORDS[self.limit]} limit of one card "
-            f"raised to {wish}. You confirm in the app when you are told to.",
+            situation=f"Your {name} has changed, and you also want the daily {WORDS[self.limit]} limit of "
+            f"one card raised to {wish}. You confirm in the app when you are told to.",
             script={"pushback": (Pushback(say="But I need both, and today."),)},
             tools=("app_list_requests", "app_confirm_request"),
             product=self.card["product"],

@@ -74,14 +74,14 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
     customer, account = holding(customer, products, draw)
     allowed = limit(customer) - 1
     missing = allowed - courtesies(customer)
-    rivals = [row["fee"] for row in unrefunded(customer) if row["account_id"] == account["account_id"]]
+    rivals = [row["fee"] for row in customer.of("transactions", account)]
     if missing < 0 or kind in rivals:
         return []
     for number in range(missing):
         customer = _earlier(customer, account, kind, 200 + 60 * number, draw)
     day = draw.randrange(12, 60)
     fee = charged(account, customer.days_ago(day), kind, draw)
-    other = charged(account, customer.days_ago(day + draw.randrange(8, 20)), kind, draw)
+    other = charged(account, customer.days_ago(day + draw.randrange(25, 30)), kind, draw)
     words = _Words(kind, account, fee, draw)
     if draw.random() < 0.5:
         used_up = _earlier(customer.adding("transactions", fee, other), account, kind, 320, draw)
@@ -223,8 +223,8 @@ class _Words:
                 *last,
             ),
             documents=DOCUMENTS[self.kind] | GENERAL,
-            situation=f"You want the latest {NAMES[self.kind]} on your {self.product} back. You do not remember "
-            "any earlier refund, and if you are refused you insist once.",
+            situation=f"You want the latest {NAMES[self.kind]} on your {self.product} back. You do not "
+            "remember any earlier refund, and if you are refused you insist once.",
             script={"pushback": (Pushback(say=self.insisting),)},
             product=self.account["product"],
             **parts,

@@ -1,7 +1,7 @@
 """Somebody is done with an account: the money is moved, and only perhaps is the account closed.
 
-The opening does not tell; the order (empty, then close) and the minimum that must stay are in the documents. An
-open dispute, or a product with a term, forbids the closing.
+The opening does not tell; the order (empty, then close) and the minimum that must stay are in the documents.
+An open dispute, or a product with a term, forbids the closing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Fact, Pushback, Want
 
 GENERAL = {
-    "close an account": "closing-an-account",
+    "how an account is closed": "closing-an-account",
     "move money between own accounts": "own-account-transfers",
     "what does the customer want, unclear request": "unclear-requests",
     "enhanced verification": "identity-verification",
@@ -130,7 +130,7 @@ class _Case:
         if closing:
             calls = (*calls, *closed)
         knobs: dict[str, Any] = {"writes": (2 if cents > _DIRECT else 1) + closing, "contradicted": False}
-        knobs["siblings"] = self._siblings(cents)
+        knobs["siblings"] = self._siblings(cents, balance)
         if keep:
             knobs["first_hit"] = {move: {"amount": dollars(balance - keep if closing else balance)}}
         elif not closing and cents <= _DIRECT:
@@ -185,12 +185,12 @@ class _Case:
             if row["account_id"] not in self.ids.values() and not PRODUCTS[row["product"]].credit
         ]
 
-    def _siblings(self, cents: int) -> int:
-        """Return how many other accounts the money could come from, or go to."""
+    def _siblings(self, cents: int, balance: int) -> int:
+        """Return how many other accounts the money could come from, or go to as well."""
         rest = [row for row in self.customer.accounts if row["account_id"] not in self.ids.values()]
-        return len(rest) + sum(
-            row["balance_cents"] >= cents for row in rest if not PRODUCTS[row["product"]].credit
-        )
+        again = cents > _DIRECT or balance >= 2 * cents  # a request leaves the money where it is
+        sources = [row for row in rest if row["balance_cents"] >= cents]  # a credit card owes
+        return len(rest) * again + len(sources)
 
     def _draft(self, customer: Customer, last: tuple[Call, ...], closing: bool, **parts: Any) -> Draft:
         name = self.product.name

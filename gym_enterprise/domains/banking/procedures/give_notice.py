@@ -115,8 +115,7 @@ class _Case:
         wrong = {_TOOL: {"pays_on": self.pays_on(_NOTICE if self.old else _OLD_NOTICE)}}
         others = [row for row in customer.accounts if row["account_id"] != self.account["account_id"]]
         knobs: dict[str, Any] = {
-            "siblings": sum(row["account_id"] != self.target["account_id"] for row in others)
-            + sum(row["product"] == "notice" and row["balance_cents"] >= self.amount for row in others),
+            "siblings": self._siblings(customer, others),
             "contradicted": False,
             "first_hit": wrong if self.old else actions(*hidden(_NEAR, plain)),
         }
@@ -134,12 +133,21 @@ class _Case:
             notes=f"Opened {self.account['opened_on']}.",
         )
 
+    def _siblings(self, customer: Customer, others: list[Row]) -> int:
+        """Return how many accounts as much could go to besides, or come from."""
+        balance = self._balance(customer)
+        targets = len(others) - 1 if balance >= 2 * self.amount else 0
+        sources = [
+            row for row in others if row["product"] == "notice" and row["balance_cents"] >= self.amount
+        ]
+        return targets + len(sources)
+
+    def _balance(self, customer: Customer) -> int:
+        own = self.account["account_id"]
+        return next(int(row["balance_cents"]) for row in customer.accounts if row["account_id"] == own)
+
     def refused(self, customer: Customer) -> Draft:
-        balance = next(
-            row["balance_cents"]
-            for row in customer.accounts
-            if row["account_id"] == self.account["account_id"]
-        )
+        balance = self._balance(customer)
         return self._draft(
             customer,
             (refusal(customer, "transfer", "not_part_of_product"),),
@@ -183,8 +191,8 @@ class _Case:
                 ("list_accounts", {"customer_id": customer.id}),
                 *last,
             ),
-            situation=f"You want {self.wish} from your Notice Saver. You know that it takes a while. If you are "
-            "offered less than you asked for, you do not want it at all.",
+            situation=f"You want {self.wish} from your Notice Saver. You know that it takes a while. If you "
+            "are offered less than you asked for, you do not want it at all.",
             script={
                 "pushback": (Pushback(say="It is my money, and I need all of that."),),
                 "declines": (

@@ -1,4 +1,4 @@
-"""Conversations that a person has to take over: somebody acts for the customer, has died, or complains formally.
+"""Conversations that a person has to take over: about somebody else's account, a death, a formal complaint.
 
 The caller's story gives the reason. A caller who is not the customer is not verified, whatever it knows.
 """
@@ -104,7 +104,8 @@ def _for_somebody(customer: Customer, reason: str, namesakes: int, draw: Random)
         },
         calls=(("find_customer", {"full_name": name}), end),
         documents=DOCUMENTS,
-        situation=f"You are not the account holder, {name}, who is your {kin}. {story} You want the cards stopped.",
+        situation=f"You are not the account holder, {name}, who is your {kin}. {story} You want the "
+        "cards stopped.",
         knobs={
             "siblings": 0,
             "verified": False,
@@ -150,8 +151,8 @@ def _complaint(customer: Customer, draw: Random) -> Draft:
             end,
         ),
         documents=COMPLAINT,
-        situation=f"You want the monthly fee of your {name} back. When you are refused, you say that you want to "
-        "make a formal complaint.",
+        situation=f"You want the monthly fee of your {name} back. When you are refused, you say that you "
+        "want to make a formal complaint.",
         script={"pushback": (Pushback(say="Then I want to make a formal complaint about it."),)},
         knobs={
             "writes": 2,

@@ -82,8 +82,8 @@ class Customer:
     def namesakes(self) -> int:
         """How many other customers have the same name."""
         name = self.data["full_name"]
-        here = sum(row["full_name"] == name for row in self.rows["customers"][1:])
-        return here + sum(one.data["full_name"] == name for one in _everybody() if one.id != self.id)
+        known = [one.data for one in _everybody() if one.id != self.id]
+        return len([row for row in (*known, *self.rows["customers"][1:]) if row["full_name"] == name])
 
     def of(self, table: str, account: Row) -> tuple[Row, ...]:
         """Return the rows of a table that belong to an account."""

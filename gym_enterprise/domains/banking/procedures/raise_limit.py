@@ -1,4 +1,4 @@
-"""A daily limit is raised above the standard one: asked for by the bank, confirmed by the customer in the app.
+"""A daily limit is raised above the standard one: the bank asks for it, the customer confirms it in the app.
 
 The ceiling takes the product and the membership level together; a card that is too new, or contact data that
 changed lately, forbid it for now.
@@ -29,7 +29,7 @@ from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Fact, Pushback, Want
 
 DOCUMENTS = {
-    "raise a card limit": "raising-a-limit",
+    "raising a card limit, conditions": "raising-a-limit",
     "daily limits of cards, standard and ceiling": "daily-limits",
     "membership levels privileges": "membership-levels",
     "enhanced verification": "identity-verification",
@@ -193,8 +193,8 @@ class _Words:
                 ("list_cards", {"customer_id": customer.id}),
                 *last,
             ),
-            situation=f"You want the daily {WORDS[self.limit]} limit of one card raised: {self.wish}. You confirm "
-            "it in the app when you are told to; if you are refused, you insist once.",
+            situation=f"You want the daily {WORDS[self.limit]} limit of one card raised: {self.wish}. You "
+            "confirm it in the app when you are told to; if you are refused, you insist once.",
             script={"pushback": (Pushback(say=self.insisting),)},
             tools=TOOLS,
             product=self.card["product"],

@@ -153,8 +153,8 @@ class _Words:
                 *hidden("list_fee_history_6150", {"customer_id": customer.id, "since": since}),
                 *last,
             ),
-            situation=f"You want to turn {self.wish} of your {self.product} into money. If you are refused, you "
-            "insist once.",
+            situation=f"You want to turn {self.wish} of your {self.product} into money. If you are refused, "
+            "you insist once.",
             script={"pushback": (Pushback(say="I was never told that points can wait."),)},
             product=self.account["product"],
             **parts,

@@ -1,4 +1,4 @@
-"""A card is replaced: for the reason that the story gives, at a price from three documents, in a hidden order.
+"""A card is replaced: for the reason in the story, at a price from several documents, in a hidden order.
 
 "I need a new card" does not say that the old one has to be frozen first, nor that the address is wrong.
 """
@@ -29,7 +29,7 @@ from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Fact, Pushback, Want
 
 GENERAL = {
-    "what a new card costs": "card-replacement-fees",
+    "price list for the replacement of a card": "card-replacement-fees",
     "express delivery of a card": "delivery-of-cards",
     "membership levels privileges": "membership-levels",
     "verifying who is talking": "identity-verification",

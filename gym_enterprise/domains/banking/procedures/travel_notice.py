@@ -57,8 +57,10 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
     needing = [card for card in customer.cards if _needs_notice(card)]
     taken = [draw.choice(needing)]
     rest = [card for card in customer.cards if card != taken[0]]
-    if rest and draw.random() < 0.5:
-        taken.append(rest.pop(draw.randrange(len(rest))))
+    others = [card for card in rest if len(rest) > 1 or not _needs_notice(card)]
+    if others and draw.random() < 0.5:  # one card at least has no notice
+        taken.append(draw.choice(others))
+        rest.remove(taken[1])
     frozen = draw.random() < 0.4
     if frozen:
         customer = customer.with_values("cards", taken[0]["card_id"], status="frozen", frozen_for="misplaced")
@@ -149,8 +151,8 @@ def _draft(
             *notices,
         ),
         documents=DOCUMENTS | (FROZEN if frozen else {}),
-        situation=f"You travel to {COUNTRIES[journey['country']]}. {days} You take {cards}. {found} You use the app "
-        "as you are told.",
+        situation=f"You travel to {COUNTRIES[journey['country']]}. {days} You take {cards}. {found} You use "
+        "the app as you are told.",
         knobs=knobs,
         capabilities=("verify_identity", "vague_opening", "user_tool", "choose_card"),
         tools=("app_list_requests", "app_confirm_request", _TOOL),

@@ -67,8 +67,8 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
             facts=told,
             calls=calls,
             documents=documents,
-            situation=f"Your {name} has changed and you want the bank to have the new one. You have nothing to "
-            "correct in what you tell about yourself.",
+            situation=f"Your {name} has changed and you want the bank to have the new one. You have nothing "
+            "to correct in what you tell about yourself.",
             script={"pushback": (Pushback(say="All that I told you is right."),)},
             **parts,
         )
