@@ -120,6 +120,7 @@ class Listener:
         facts = {key: fact.value for key, fact in script.facts.items()} if facts is None else facts
         self._values = {key: value_of(value) for key, value in facts.items()}
         self._spoken = {key: plain_words(value) for key, value in facts.items()}
+        self._answers = {key for key, value in facts.items() if value.endswith((".", "!", "?"))}
         self._short = {key: _LEAD_IN.sub(" ", words) for key, words in self._spoken.items()}
         self._phrases = _phrase_table(tuple((key, fact.asked) for key, fact in script.facts.items()))
         self._order = {key: number for number, key in enumerate(script.facts)}
@@ -205,6 +206,8 @@ class Listener:
             heard.undecided = True
         elif facts and told is sentence and _CHECKS.search(sentence.words):  # "You paid by card, correct?"
             heard.asked.update(dict.fromkeys(meant.values()))
+        elif said := [key for key in facts if key in self._answers and told is sentence]:
+            heard.asked.update(dict.fromkeys(said))
         else:
             heard.proposals.append(Proposal(bare=CONSENT_WORDS.issuperset(sentence.words.split())))
 

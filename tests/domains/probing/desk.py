@@ -20,7 +20,7 @@ KEYS = {product.name: key for key, product in PRODUCTS.items()}
 _AMOUNT = re.compile(r"\$\s?([\d,]+(?:\.\d\d)?)|\b([\d,]+(?:\.\d\d)?) dollars")
 _PARTING = re.compile(r"goodbye|that is all", re.IGNORECASE)
 ACCEPTS = re.compile(r"I understand|have to accept|I see\b", re.IGNORECASE)
-_YES = re.compile(r"\b(?:yes|sure|please do|go ahead)\b", re.IGNORECASE)
+_YES = re.compile(r"\b(?:yes|sure|please do|go ahead|will do)\b", re.IGNORECASE)
 _NO = re.compile(r"^(?:no\b|.*\b(?:did not ask|do not want|not at all|does not help))", re.IGNORECASE)
 
 

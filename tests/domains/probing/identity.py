@@ -8,6 +8,7 @@ from datetime import date
 from tests.domains.probing.desk import Desk, Row, Steps
 
 _NAME = re.compile(r"\b([A-Z][a-z]+ (?:de |van )?[A-Z][\w'-]+)\b")
+_PHONE = r"(\(\d{3}\) \d{3}-\d{4})"
 _KIN = r"mother|father|sister|brother|aunt|uncle|wife|husband|son|daughter"
 THIRD_PARTY = re.compile(rf"\bmy (?:{_KIN})(?:'s account| banks)|\bcards of my (?:{_KIN})", re.IGNORECASE)
 
@@ -16,24 +17,35 @@ def identify(desk: Desk) -> Steps[bool]:
     """Find and verify the customer; asks once more when the facts do not match."""
     found = yield from find(desk, "I am glad to help. Could you first tell me your full name, please?")
     if len(found) > 1:
-        town = yield from desk.ask("There are several customers of that name. Which town do you live in?")
-        found = [row for row in found if row["city"] in town] or found
+        found = yield from _told_apart(desk, found)
     desk.customer = found[0]
     desk.today = date.fromisoformat((yield from desk.call("current_date"))["today"])
     desk.verified = yield from _verified(
         desk,
         "Thank you. To verify you, I need your date of birth, the postal code on record and the last four "
         "digits of one of your cards.",
-    ) or (
-        yield from _verified(
+    )
+    if not desk.verified:
+        desk.verified = yield from _verified(
             desk,
             "Not all of that matches our records. Would you please check and give me your date of birth, your "
             "postal code and the last four digits of your card once more?",
         )
-    )
     if desk.verified:
         yield from desk.look_up()
     return desk.verified
+
+
+def _told_apart(desk: Desk, found: list[Row]) -> Steps[list[Row]]:
+    """Return which of several namesakes is meant: by the town, or else by the phone number."""
+    town = yield from desk.ask("There are several customers of that name. Which town do you live in?")
+    if there := [row for row in found if row["city"] in town]:
+        return there
+    reply = yield from desk.ask("Then please tell me the phone number that we have on record for you.")
+    phone = re.search(_PHONE, reply)
+    rows: list[Row] = (yield from desk.call("find_customer_by_phone", phone=phone[1])) if phone else []
+    ids = {row["customer_id"] for row in rows or ()}
+    return [row for row in found if row["customer_id"] in ids] or found
 
 
 def find(desk: Desk, question: str) -> Steps[list[Row]]:
@@ -60,7 +72,7 @@ def _facts_in(said: str) -> dict[str, str]:
         "date_of_birth": r"\b(\d{4}-\d\d-\d\d)\b",
         "postal_code": r"(?<![\d-])(\d{5})\b",
         "card_last_four": r"(?<![\d-])(\d{4})(?![\d-])",
-        "phone": r"(\(\d{3}\) \d{3}-\d{4})",
+        "phone": _PHONE,
         "email": r"([\w.+-]+@[\w.-]+\w)",
     }
     found = {name: re.search(pattern, said) for name, pattern in patterns.items()}

@@ -307,10 +307,8 @@ def due_day(desk: Desk, said: str) -> Steps[None]:
         yield from desk.refuse("due_date_change", "waiting_period", "it was changed within the last year.")
         return
     if day > last:
-        reply = yield from desk.ask(
-            f"The last day that is possible is day {last}. Would day {last} be all right?"
-        )
-        if re.match(r"no\b", reply, re.IGNORECASE) or "rather not" in reply:
+        offer = f"The last day that is possible is day {last}. Would day {last} be all right?"
+        if not (yield from desk.agrees(offer)):
             yield from desk.refuse("due_date_change", "not_part_of_product", "there is no later day.")
             return
         day = last
