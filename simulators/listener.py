@@ -10,7 +10,7 @@ from typing import Any
 
 from simulators.sentences import Mood, Sentence, mood_of, split_sentences
 from simulators.topics import phrases_for
-from simulators.values import value_of
+from simulators.values import Value, value_beside, value_of
 from simulators.vocabulary import ABOUT_NEW, CONSENT_WORDS, plain_words, word_set
 
 _phrase = lru_cache(4096)(plain_words)  # scripts repeat the same phrases, and each episode builds a customer
@@ -48,6 +48,12 @@ _IMPLIED = {
 # As phrases of a fact these ask for it only where they lead a question.
 _WEAK = frozenset((" when ", " where ", " who ", " what ", " which ", " how ", " why reason "))
 _ANSWERS_AHEAD = (" is ", " as ", " to ")
+_NAME = re.compile(r"[A-Z][\w'-]+ [A-Z][\w'-]+")
+_NAMED = re.compile(r"(?:\b(?:is|as|to|with|for|name)|:)\s+([A-Z][\w'-]+ [A-Z][\w'-]+)")
+_CALLED = re.compile(
+    r"(?:\bdown as|\b(?:speaking|talking) (?:to|with)|\b[Yy]ou(?: are|'re)|\b[Nn]ame(?: is|:)) [A-Z][\w'-]+ [A-Z]"
+    r"|\b[A-Z][\w'-]+ [A-Z][\w'-]+,? (?:born\b|\d{4}-\d\d)"
+)
 _CHECKS = re.compile(r"^ (?:so |and |then )*(?:you|it|this) .* (?:correct|right|true) $")
 _WHOLE = re.compile(r" (?:or|correct|right|current|changed|moved) ")
 # What of a sentence can be left out where it is named as an option.
@@ -120,7 +126,12 @@ class Listener:
         facts = {key: fact.value for key, fact in script.facts.items()} if facts is None else facts
         self._values = {key: value_of(value) for key, value in facts.items()}
         self._spoken = {key: plain_words(value) for key, value in facts.items()}
-        self._answers = {key for key, value in facts.items() if value.endswith((".", "!", "?"))}
+        self._answers = {
+            key: [_phrase(phrase) for phrase in script.facts[key].asked]
+            for key, value in facts.items()
+            if value.endswith((".", "!", "?"))
+        }
+        self._texts = dict(facts)
         self._short = {key: _LEAD_IN.sub(" ", words) for key, words in self._spoken.items()}
         self._phrases = _phrase_table(tuple((key, fact.asked) for key, fact in script.facts.items()))
         self._order = {key: number for number, key in enumerate(script.facts)}
@@ -201,13 +212,14 @@ class Listener:
         elif wants or declines:
             heard.proposals.append(Proposal(wants, declines, choice))
         elif self._stated(told):
-            heard.confirmed = True
+            heard.corrected.update(dict.fromkeys(self._unnamed_errors(told)))
+            heard.confirmed = not heard.corrected
         elif choice:
             heard.undecided = True
         elif facts and told is sentence and _CHECKS.search(sentence.words):  # "You paid by card, correct?"
             heard.asked.update(dict.fromkeys(meant.values()))
-        elif said := [key for key in facts if key in self._answers and told is sentence]:
-            heard.asked.update(dict.fromkeys(said))
+        elif told is sentence and (said := self._own_answers(sentence.words)):
+            heard.asked.update(said)
         else:
             heard.proposals.append(Proposal(bare=CONSENT_WORDS.issuperset(sentence.words.split())))
 
@@ -258,20 +270,48 @@ class Listener:
         return any(self._is_stated(key, sentence) for key in self._values)
 
     def _differs(self, key: str, sentence: Sentence, named: str) -> bool:
-        """Whether the sentence gives the fact (calling it by the name of `named`) a value of no fact."""
-        kind, _ = self._values[key]
-        if self._is_stated(key, sentence) or (kind == "text" and sentence.inquires):
-            return False
+        """Whether the sentence gives the fact (calling it by the name of `named`) another value."""
+        kind, _ = value = self._values[key]
         if kind == "text":
-            return any(
-                f"{phrase[:-1]}{link}" in sentence.words
-                for phrase, keys in self._phrases
-                if key in keys or named in keys
-                for link in _ANSWERS_AHEAD
-                if not phrase.endswith(" or ")
-            ) and not self._stated(sentence)
-        same_kind = [value for value in sentence.values if value[0] == kind]
-        return bool(same_kind) and not any(value in self._values.values() for value in same_kind)
+            return not (sentence.inquires or self._is_stated(key, sentence)) and self._misnamed(
+                key, sentence, named
+            )
+        phrases = [phrase for phrase, keys in self._phrases if key in keys or named in keys]
+        given = value_beside(sentence.text, phrases, kind)
+        if given is not None:
+            return given != value
+        if self._is_stated(key, sentence):
+            return False
+        return any(self._could_be(other, value) for other in sentence.values)
+
+    def _misnamed(self, key: str, sentence: Sentence, named: str) -> bool:
+        """Whether a sentence that does not have a fact of words gives it other words."""
+        if _NAME.fullmatch(self._texts[key]):
+            return any(name.lower() != self._texts[key].lower() for name in _NAMED.findall(sentence.text))
+        return not self._stated(sentence) and any(
+            f"{phrase[:-1]}{link}" in sentence.words
+            for phrase, keys in self._phrases
+            if (key in keys or named in keys) and not phrase.endswith(" or ")
+            for link in _ANSWERS_AHEAD
+        )
+
+    def _could_be(self, given: Value, value: Value) -> bool:
+        """Whether a value that was read back is meant for a fact, and is no value of any fact."""
+        alike = given[0] == value[0] and (given[0] != "number" or len(given[1]) == len(value[1]))
+        return alike and given not in self._values.values()
+
+    def _unnamed_errors(self, sentence: Sentence) -> list[str]:
+        """Return the facts of which a reading back has another value without naming them."""
+        missing = [key for key in self._values if not self._is_stated(key, sentence)]
+        strange = [
+            key
+            for key in missing
+            if self._values[key][0] != "text"
+            and any(self._could_be(given, self._values[key]) for given in sentence.values)
+        ]
+        called = _CALLED.search(sentence.text)
+        names = [key for key in missing if called and _NAME.fullmatch(self._texts[key])]
+        return [*strange[:1], *names[:1]]
 
     def _facts_in(self, words: str) -> tuple[dict[str, None], str]:
         """Return the facts that the words name, in their order, and the words that name none."""
@@ -292,6 +332,11 @@ class Listener:
         """Return the facts that a phrase asks for which is a whole question ("is the address correct")."""
         found = [keys for phrase, keys in self._phrases if _WHOLE.search(phrase) and phrase in words]
         return dict.fromkeys(key for keys in found for key in keys)
+
+    def _own_answers(self, words: str) -> dict[str, None]:
+        """Return the facts, told in the customer's own words, of which a phrase of the script is there."""
+        found = (key for key, phrases in self._answers.items() if any(phrase in words for phrase in phrases))
+        return dict.fromkeys(found)
 
     def _options(self, words: str) -> dict[str, None]:
         return dict.fromkeys(key for key, value in self._short.items() if len(value) > 3 and value in words)

@@ -126,7 +126,8 @@ def _clauses(line: str) -> Iterator[tuple[str, bool, bool]]:
         question = text.rstrip(" *_\"'`)").endswith("?")
         *firsts, last = _AND.split(text)
         for first in firsts:
-            yield first, question and _ASKING_START.search(first) is not None, False
+            asks = " or " in first or _ASKING_START.search(first) is not None
+            yield first, question and asks, False
         yield last, question, bool(firsts) and _QUESTION_START.match(last) is not None
 
 

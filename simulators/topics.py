@@ -227,7 +227,14 @@ _TOPICS: dict[str, tuple[str, ...]] = {
         *("cards shall", "which ones will you", "cards to take", "use abroad", "carry"),
     ),
     "state_of_cards": (
-        *("do they work", "do they all work", "is the card frozen", "did you find", "are they working"),
+        *(
+            "do they work",
+            "do they all work",
+            "do all of them work",
+            "is the card frozen",
+            "did you find",
+            "are they working",
+        ),
         *(
             "is any of them",
             "are any of them",

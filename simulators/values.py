@@ -55,6 +55,29 @@ def values_in(text: str) -> tuple[Value, ...]:
     return tuple(_canonical(found) for found in _VALUE.finditer(text))
 
 
+def value_beside(text: str, phrases: Sequence[str], kind: str) -> Value | None:
+    """Return the value of a kind that stands right after one of the phrases, at most three words on.
+
+    Example:
+        >>> value_beside("Your postal code is 31208, your card ends in 4711.", [" zip "], "number")
+        ('number', '31208')
+    """
+    found: list[Value] = []
+
+    def mark(match: re.Match[str]) -> str:
+        found.append(_canonical(match))
+        return f" valued{len(found) - 1} "
+
+    words = plain_words(_VALUE.sub(mark, text)) if _MAY_HOLD_VALUE.search(text) else ""
+    for phrase in phrases if found else ():
+        place = words.find(phrase)
+        after = words[place + len(phrase) :].split()[:4] if place >= 0 else []
+        for word in after:
+            if word.startswith("valued") and found[int(word[6:])][0] == kind:
+                return found[int(word[6:])]
+    return None
+
+
 def value_of(text: str) -> Value:
     """Return the one value that the whole text is: a typed one, or else its plain words."""
     bare = text.strip().removeprefix("$")

@@ -109,7 +109,7 @@ NOT_A_REQUEST = re.compile(
     r"| (?:give|allow) me (?:a|one|just)(?= )"
     r"| (?:i|we|ill)(?: will| can| could| did| have| am able to| are able to| just| also| now| then| shall)*"
     r" (?:confirm|verify|send|share|provide|enter|state|supply|specify)(?= )"
-    r"| able to (?:confirm|verify)| for (?:providing|sharing|confirming|verifying|giving|sending)"
+    r"| (?:not )?enough to \w+(?= )| able to (?:confirm|verify)| for (?:providing|sharing|confirming|verifying|giving|sending)"
     r"| let me (?:check|look|see|pull|verify|find|get|go|review|confirm|do|take|just|quickly|now|first"
     r"|send)(?= )"
 )
@@ -220,6 +220,7 @@ PROPOSAL = re.compile(
         rf"(?:is|are|sounds?|does|would|if)(?: \w+){{0,5}} {_SURE}",
         rf"{_SURE} (?:with you|to proceed|to go ahead|if i|for you)|does (?:that|this) work",
         "(?:reply|answer|say|type|respond)(?: with)? yes|yes or no|yes no",
+        "confirm (?:that|whether|if) (?:i|we) (?:should|may|can|shall)",
         "your (?:consent|approval|permission|authori[sz]ation|go ahead)",
         "are you (?:sure|happy|ready|comfortable|certain)|how does that sound|ready (?:for me )?to",
     ).pattern

@@ -535,7 +535,7 @@ _TABLE: dict[tuple[str, str], str] = {
         Will you take all of them, or which cards?
     """,
     ("travel_notice", "state_of_cards"): """
-        Do they all work?
+        Do all of them work?
         Is any of them frozen?
         Are the cards working at the moment?
         Did you find the card again?
