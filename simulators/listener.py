@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from simulators.readback import Known
 from simulators.sentences import Mood, Sentence, mood_of, split_sentences
 from simulators.topics import phrases_for
-from simulators.values import Value, value_beside, value_of
 from simulators.vocabulary import ABOUT_NEW, CONSENT_WORDS, plain_words, word_set
 
 _phrase = lru_cache(4096)(plain_words)  # scripts repeat the same phrases, and each episode builds a customer
@@ -47,13 +47,6 @@ _IMPLIED = {
 }
 # As phrases of a fact these ask for it only where they lead a question.
 _WEAK = frozenset((" when ", " where ", " who ", " what ", " which ", " how ", " why reason "))
-_ANSWERS_AHEAD = (" is ", " as ", " to ")
-_NAME = re.compile(r"[A-Z][\w'-]+ [A-Z][\w'-]+")
-_NAMED = re.compile(r"(?:\b(?:is|as|to|with|for|name)|:)\s+([A-Z][\w'-]+ [A-Z][\w'-]+)")
-_CALLED = re.compile(
-    r"(?:\bdown as|\b(?:speaking|talking) (?:to|with)|\b[Yy]ou(?: are|'re)|\b[Nn]ame(?: is|:)) [A-Z][\w'-]+ [A-Z]"
-    r"|\b[A-Z][\w'-]+ [A-Z][\w'-]+,? (?:born\b|\d{4}-\d\d)"
-)
 _CHECKS = re.compile(r"^ (?:so |and |then )*(?:you|it|this) .* (?:correct|right|true) $")
 _WHOLE = re.compile(r" (?:or|correct|right|current|changed|moved) ")
 # What of a sentence can be left out where it is named as an option.
@@ -124,16 +117,14 @@ class Listener:
 
     def __init__(self, script: Any, facts: Mapping[str, str] | None = None) -> None:
         facts = {key: fact.value for key, fact in script.facts.items()} if facts is None else facts
-        self._values = {key: value_of(value) for key, value in facts.items()}
-        self._spoken = {key: plain_words(value) for key, value in facts.items()}
         self._answers = {
             key: [_phrase(phrase) for phrase in script.facts[key].asked]
             for key, value in facts.items()
             if value.endswith((".", "!", "?"))
         }
-        self._texts = dict(facts)
-        self._short = {key: _LEAD_IN.sub(" ", words) for key, words in self._spoken.items()}
         self._phrases = _phrase_table(tuple((key, fact.asked) for key, fact in script.facts.items()))
+        self._known = Known(facts, self._phrases)
+        self._short = {key: _LEAD_IN.sub(" ", words) for key, words in self._known.spoken.items()}
         self._order = {key: number for number, key in enumerate(script.facts)}
         self._names = {key: _phrase(key) for key in script.facts}
         opening = plain_words(script.opening)
@@ -207,12 +198,12 @@ class Listener:
             wants, declines = _about(self._wants, told.words), _about(self._declines, told.words)
             facts = self._facts_in(told.words)[0]
         meant = {key: self._renamed(key, told) for key in facts}
-        if wrong := [new for key, new in meant.items() if self._differs(new, told, key)]:
+        if wrong := [new for key, new in meant.items() if self._known.differs(new, told, key)]:
             heard.corrected.update(dict.fromkeys(wrong))
         elif wants or declines:
             heard.proposals.append(Proposal(wants, declines, choice))
-        elif self._stated(told):
-            heard.corrected.update(dict.fromkeys(self._unnamed_errors(told)))
+        elif self._known.states_any(told):
+            heard.corrected.update(dict.fromkeys(self._known.unnamed_errors(told)))
             heard.confirmed = not heard.corrected
         elif choice:
             heard.undecided = True
@@ -225,7 +216,7 @@ class Listener:
 
     def _understand_rest(self, heard: Heard, sentence: Sentence) -> None:
         if (
-            sentence.question and not sentence.inquires and self._stated(sentence)
+            sentence.question and not sentence.inquires and self._known.states_any(sentence)
         ):  # "Am I speaking with Jane Doe?"
             heard.confirmed = True
         elif sentence.open:
@@ -246,72 +237,21 @@ class Listener:
     def _read_back(self, heard: Heard, key: str, sentence: Sentence) -> None:
         """Sort a fact that a request names into told, confirmed and corrected."""
         meant = self._renamed(key, sentence)
-        if self._is_stated(meant, sentence):
+        if self._known.states(meant, sentence):
             heard.confirmed = True
-        elif self._is_checked(meant, sentence) and self._differs(meant, sentence, key):
+        elif self._is_checked(meant, sentence) and self._known.differs(meant, sentence, key):
             heard.corrected[meant] = None
         else:
             heard.asked[key] = None
 
     def _is_checked(self, key: str, sentence: Sentence) -> bool:
         """Whether a request that names a fact may state it; a question has numbers for other reasons."""
-        return sentence.reads_back or (sentence.question and self._values[key][0] != "number")
+        return sentence.reads_back or (sentence.question and self._known.values[key][0] != "number")
 
     def _renamed(self, key: str, sentence: Sentence) -> str:
         """Return the key of the new value where a sentence about a change names only the thing."""
         changes = any(word in sentence.words for word in (" change ", " update ", " set ", " changed "))
-        return f"new_{key}" if changes and f"new_{key}" in self._values else key
-
-    def _is_stated(self, key: str, sentence: Sentence) -> bool:
-        kind, _ = value = self._values[key]
-        return self._spoken[key] in sentence.words if kind == "text" else value in sentence.values
-
-    def _stated(self, sentence: Sentence) -> bool:
-        return any(self._is_stated(key, sentence) for key in self._values)
-
-    def _differs(self, key: str, sentence: Sentence, named: str) -> bool:
-        """Whether the sentence gives the fact (calling it by the name of `named`) another value."""
-        kind, _ = value = self._values[key]
-        if kind == "text":
-            return not (sentence.inquires or self._is_stated(key, sentence)) and self._misnamed(
-                key, sentence, named
-            )
-        phrases = [phrase for phrase, keys in self._phrases if key in keys or named in keys]
-        given = value_beside(sentence.text, phrases, kind)
-        if given is not None:
-            return given != value
-        if self._is_stated(key, sentence):
-            return False
-        return any(self._could_be(other, value) for other in sentence.values)
-
-    def _misnamed(self, key: str, sentence: Sentence, named: str) -> bool:
-        """Whether a sentence that does not have a fact of words gives it other words."""
-        if _NAME.fullmatch(self._texts[key]):
-            return any(name.lower() != self._texts[key].lower() for name in _NAMED.findall(sentence.text))
-        return not self._stated(sentence) and any(
-            f"{phrase[:-1]}{link}" in sentence.words
-            for phrase, keys in self._phrases
-            if (key in keys or named in keys) and not phrase.endswith(" or ")
-            for link in _ANSWERS_AHEAD
-        )
-
-    def _could_be(self, given: Value, value: Value) -> bool:
-        """Whether a value that was read back is meant for a fact, and is no value of any fact."""
-        alike = given[0] == value[0] and (given[0] != "number" or len(given[1]) == len(value[1]))
-        return alike and given not in self._values.values()
-
-    def _unnamed_errors(self, sentence: Sentence) -> list[str]:
-        """Return the facts of which a reading back has another value without naming them."""
-        missing = [key for key in self._values if not self._is_stated(key, sentence)]
-        strange = [
-            key
-            for key in missing
-            if self._values[key][0] != "text"
-            and any(self._could_be(given, self._values[key]) for given in sentence.values)
-        ]
-        called = _CALLED.search(sentence.text)
-        names = [key for key in missing if called and _NAME.fullmatch(self._texts[key])]
-        return [*strange[:1], *names[:1]]
+        return f"new_{key}" if changes and f"new_{key}" in self._known.values else key
 
     def _facts_in(self, words: str) -> tuple[dict[str, None], str]:
         """Return the facts that the words name, in their order, and the words that name none."""
@@ -323,7 +263,7 @@ class Listener:
                 about_new = " new " in words[: place + 1] or ABOUT_NEW.search(words) is not None
                 for key in keys:
                     new = f"new_{key}"
-                    named = new if about_new and new in self._values else key
+                    named = new if about_new and new in self._known.values else key
                     places.append((place, self._order[named], named))
                 rest = rest.replace(phrase, " | ")
         return dict.fromkeys(key for *_, key in sorted(places)), rest

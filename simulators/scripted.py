@@ -59,8 +59,8 @@ class ScriptedUser(Synchronous):
     choices by its facts; uses its tools when told to and reports what they answer; pushes back when refused,
     as often as its script says; brings up later wants one at a time as work is reported; says so when it does
     not know or understand; and ends with thanks when everything was raised and reported, or politely when the
-    conversation gets nowhere. As far as its script says so it withholds consent until it has heard what it must,
-    changes its mind once it has agreed, and stays vague until it is asked the right thing.
+    conversation gets nowhere. As far as its script says so it withholds consent until it has heard what it
+    must, changes its mind once it has agreed, and stays vague until it is asked the right thing.
 
     Args:
         view: The user's view of a task: its `scenario.script` and `tools` are used.
@@ -101,7 +101,7 @@ class ScriptedUser(Synchronous):
         return {**action, "arguments": dict(action["arguments"])} if "arguments" in action else dict(action)
 
     def _stage(self, now: _Conversation) -> tuple[dict[str, str], Listener]:
-        """Return the facts as they are after the changes of mind so far, and who listens with them in mind."""
+        """Return the facts after the changes of mind so far, and who listens with them in mind."""
         while len(self._stages) <= now.changed:
             facts = self._stages[-1][0] | dict(self._script.changes[len(self._stages) - 1].facts)
             self._stages.append((facts, Listener(self._script, facts)))

@@ -191,8 +191,8 @@ def _mentions(message: str, tools: Mapping[str, UserTool]) -> list[tuple[int, st
 def _spoken_of(message: str, name: str) -> int | None:
     """Return where the first sentence begins that speaks of a tool.
 
-    It has all words of the tool's name; of a tool of the app it has words that mean the same, and the app or an
-    id is named as well.
+    It has all words of the tool's name; of a tool of the app it has words that mean the same, and the app or
+    an id is named as well.
     """
     words = [word for word in name.lower().split("_") if word.isalpha()]
     of_app = words[0] == "app" and len(words) > 2

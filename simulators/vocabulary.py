@@ -109,7 +109,8 @@ NOT_A_REQUEST = re.compile(
     r"| (?:give|allow) me (?:a|one|just)(?= )"
     r"| (?:i|we|ill)(?: will| can| could| did| have| am able to| are able to| just| also| now| then| shall)*"
     r" (?:confirm|verify|send|share|provide|enter|state|supply|specify)(?= )"
-    r"| (?:not )?enough to \w+(?= )| able to (?:confirm|verify)| for (?:providing|sharing|confirming|verifying|giving|sending)"
+    r"| (?:not )?enough to \w+(?= )| able to (?:confirm|verify)"
+    r"| for (?:providing|sharing|confirming|verifying|giving|sending)"
     r"| let me (?:check|look|see|pull|verify|find|get|go|review|confirm|do|take|just|quickly|now|first"
     r"|send)(?= )"
 )
@@ -167,7 +168,8 @@ ONLY_CHECKED = _any_of(
 REPORTS_ALL = _any_of("everything|all of (?:this|that|it|them|your)|all set|all done|both|all your")
 
 CLOSING = _any_of(
-    "(?<!before )anything else|something else|any(?:thing)? (?:other|further|more)(?! cards?| accounts?)|further (?:assistance|help|questions)",
+    "(?<!before )anything else|something else|any(?:thing)? (?:other|further|more)(?! cards?| accounts?)",
+    "further (?:assistance|help|questions)",
     r"any (?:\w+ )?questions|other questions|what else|else (?:i|we) can|nothing else",
     "let me know if (?:you (?:need|have)|there)|if you (?:need|have) any|feel free to|hesitate to",
 )
@@ -202,7 +204,8 @@ _SURE = "(?:ok|okay|alright|all right|correct|right|fine|(?<!for )good|acceptabl
 OFFER = re.compile(
     r" (?:i|we|id|ill|well)(?= )(?: \w+)*? (?:"
     rf"if (?:that|this|it)(?:s| is| would be| sounds| seems|)(?: \w+)? {_SURE}"
-    r"|if (?:that|this) (?:suits|works)|if you (?:agree|like|wish|want|approve|consent|would like|are happy|say so)"
+    r"|if (?:that|this) (?:suits|works)|if you (?:agree|like|wish|want|approve|consent)"
+    r"|if you (?:would like|are happy|say so)"
     r"|if you (?:dont mind|have no objections?|do not mind)|unless you (?:object|mind)"
     r"|with your (?:ok|okay|permission|consent|approval|agreement)|if youd like|if youre happy) "
     r"|^ (?:if (?:that|this|it)(?:s| is) \w+|if you (?:agree|like|wish|want|approve|are happy)|with your \w+)"

@@ -67,7 +67,7 @@ _OUTCOMES = ("I used `{tool}`.", "I used `{tool}`.", "All right, I used `{tool}`
 
 
 class Wording:
-    """Picks among wordings: the same seed and place give the same words, and each seed has a manner of its own.
+    """Picks among wordings: the same seed and place give the same words, and each seed has a manner.
 
     Args:
         seed: The seed; 0 has the plainest manner.

@@ -1,4 +1,4 @@
-"""Customers that change their mind, withhold consent, or stay vague: declared in the script, and used once."""
+"""Customers that change their mind, withhold consent, or stay vague, as their script declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent that has never seen a script: it knows the bank's procedures and what is said, and nothing else."""
+"""An agent that has never seen a script: it knows the bank's rules and what is said, and nothing else."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FAMILIES: tuple[tuple[str, Family], ...] = (
     (r"new (?:phone )?number|phone number|e-?mail", contact),
     (r"have moved|new address|my address", cards.address),
 )
-"""What tells that a request is about a family, and the family. In a request for two, the first comes first."""
+"""What tells that a request is about a family, and the family; of several that fit, the first."""
 
 
 class ProbingAgent(Synchronous):

@@ -14,7 +14,7 @@ _STORIES = {
     "stolen": r"took my card|robbed|burglary|stolen|snatched|was taken|taken from|somebody took",
     "damaged": r"bitten|two pieces|broke|half|damaged|scratched",
     "misplaced": r"turn up|cannot find|can't find|friend's|somewhere|sister's|left my card ending in \d+ at",
-    "lost": r"gone for good|river|burnt|fire|harbour|lost|taxi|not get it back|pocket on a boat|never turn up",
+    "lost": r"gone for good|river|burnt|fire|harbour|lost|taxi|pocket on a boat",
 }
 COUNTRIES = {
     **{"Canada": "CA", "Switzerland": "CH", "Spain": "ES", "France": "FR", "Great Britain": "GB"},
@@ -58,7 +58,8 @@ def activate(desk: Desk, said: str) -> Steps[None]:
     card = yield from desk.card(said, status=("pending_activation",))
     yield from desk.call("give_tool", name="app_activate_card_5512")
     yield from desk.ask(
-        f"Your new card still has to be activated. Please open your app and activate the card {card['card_id']}."
+        "Your new card still has to be activated. "
+        f"Please open your app and activate the card {card['card_id']}."
     )
 
 
@@ -125,7 +126,8 @@ def _wished(desk: Desk, said: str, ceiling: int) -> Steps[int]:
 def confirmed(desk: Desk, request_id: str) -> Steps[None]:
     """Have a request confirmed in the app."""
     yield from desk.ask(
-        f"I have prepared it. Would you now open your banking app and approve the request {request_id} there, please?"
+        "I have prepared it. "
+        f"Would you now open your banking app and approve the request {request_id} there, please?"
     )
 
 
@@ -177,7 +179,8 @@ def _move(desk: Desk) -> Steps[None]:
     town = yield from desk.ask("And which town is that in, what is your new city?")
     street, code = re.search(r"(\d{1,3} [A-Z]\w+ [A-Z]\w+)", told), re.search(r"\b(\d{5})\b", told)
     city = re.search(r"\b((?!The|My|Sure|That|It)[A-Z]\w+(?: [A-Z]\w+)?)\b", town)
-    assert street and code and city, (told, town)
+    if not (street and code and city):
+        raise AssertionError((told, town))
     yield from desk.call(
         "update_address", customer_id=desk.id, street=street[1], city=city[1], postal_code=code[1]
     )
@@ -236,8 +239,8 @@ def travel(desk: Desk, said: str) -> Steps[None]:
     for card in taken:
         if FACTS.flag(f"products.{card['key']}.travel_notice"):
             yield from desk.ask(
-                f"Please set up a travel notice in your app for the card {card['card_id']}: country {country}, "
-                f"first day {min(days)}, last day {max(days)}."
+                f"Please set up a travel notice in your app for the card {card['card_id']}: "
+                f"country {country}, first day {min(days)}, last day {max(days)}."
             )
 
 

@@ -1,4 +1,4 @@
-"""What the probing agent works with: one conversation as steps, the customer's records, and reading of replies."""
+"""What the probing agent works with: a conversation as steps, the customer's records, reading of replies."""
 
 from __future__ import annotations
 

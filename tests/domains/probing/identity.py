@@ -28,8 +28,8 @@ def identify(desk: Desk) -> Steps[bool]:
     if not desk.verified:
         desk.verified = yield from _verified(
             desk,
-            "Not all of that matches our records. Would you please check and give me your date of birth, your "
-            "postal code and the last four digits of your card once more?",
+            "Not all of that matches our records. Would you please check and give me your date of birth, "
+            "your postal code and the last four digits of your card once more?",
         )
     if desk.verified:
         yield from desk.look_up()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import Any
 
 from gym_enterprise.domains.banking.knowledge import FACTS
@@ -177,10 +178,7 @@ def _borne_out(meant: Row, charges: list[Row], reason: str) -> bool:
         return any(age <= FACTS.days("disputes.duplicate_gap") for age in ages)
     if reason == "unauthorised":
         monthly = [row["posted_on"] for row in charges]
-        gaps = [
-            (date.fromisoformat(b) - date.fromisoformat(a)).days
-            for a, b in zip(monthly, monthly[1:], strict=False)
-        ]
+        gaps = [(date.fromisoformat(b) - date.fromisoformat(a)).days for a, b in pairwise(monthly)]
         return sum(25 <= gap <= 35 for gap in gaps) < FACTS.count("disputes.subscription_count")
     return True
 
