@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from simulators.sentences import Sentence
 from simulators.values import Value, value_beside, value_of
@@ -17,6 +18,8 @@ _CALLED = re.compile(
     r" [A-Z][\w'-]+ [A-Z]"
     r"|\b[A-Z][\w'-]+ [A-Z][\w'-]+,? (?:born\b|\d{4}-\d\d)"
 )
+_value_of = lru_cache(4096)(value_of)  # each episode builds a customer, and the facts of a task stay the same
+_words = lru_cache(4096)(plain_words)
 
 
 class Known:
@@ -28,8 +31,8 @@ class Known:
     """
 
     def __init__(self, facts: Mapping[str, str], phrases: Sequence[tuple[str, tuple[str, ...]]]) -> None:
-        self.values = {key: value_of(value) for key, value in facts.items()}
-        self.spoken = {key: plain_words(value) for key, value in facts.items()}
+        self.values = {key: _value_of(value) for key, value in facts.items()}
+        self.spoken = {key: _words(value) for key, value in facts.items()}
         self._texts = dict(facts)
         self._phrases = phrases
 

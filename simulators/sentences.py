@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from simulators import vocabulary as say
 from simulators.values import Value, values_in
@@ -98,6 +99,7 @@ class Mood:
     """Says that the agent is still at work."""
 
 
+@lru_cache(1024)  # what agents say at the beginning and end of conversations is often the same
 def split_sentences(message: str) -> tuple[Sentence, ...]:
     """Split an agent's message; list items that follow a request are requests too."""
     sentences: list[Sentence] = []
