@@ -23,7 +23,7 @@ from gym_enterprise.domains.banking.procedures.draft import (
     refusal,
 )
 from gym_enterprise.domains.banking.procedures.people import Customer
-from gym_enterprise.domains.banking.procedures.records import disputed, holding, opened, posted
+from gym_enterprise.domains.banking.procedures.records import disputed, holding, not_held, opened, posted
 from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Fact, Pushback, Want
 
@@ -84,7 +84,7 @@ def _savings(customer: Customer, draw: Random) -> list[Draft]:
 def _checking(customer: Customer, draw: Random) -> list[Draft]:
     """A second checking account, about which a dispute is open or was rejected."""
     customer, target = holding(customer, _PLAIN, draw)
-    customer, account = opened(customer, draw.choice(("voyager", "workbench")), draw)
+    customer, account = opened(customer, draw.choice(not_held(customer, ("voyager", "workbench"))), draw)
     balance = draw.randrange(20_000, 300_000)
     customer = customer.with_values("accounts", account["account_id"], balance_cents=balance)
     card = next(card for card in customer.cards if card["account_id"] == account["account_id"])
