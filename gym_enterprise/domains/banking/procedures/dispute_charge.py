@@ -212,7 +212,7 @@ class _Case:
                 shop=Fact(value=f"It was {self.merchant}.", asked=("merchant", "which shop", "which store")),
                 amount=Fact(value=f"It was {spoken(self.cents)}.", asked=("how much", "amount", "price")),
                 card_used=Fact(
-                    value=f"My {PRODUCTS[self.card['product']].name} card.",
+                    value=f"The card of my {PRODUCTS[self.card['product']].name}.",
                     asked=(
                         "card you used",
                         "paid with",
