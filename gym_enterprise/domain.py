@@ -35,7 +35,7 @@ class Domain:
         image: The initial database.
         tools: All tools of both seats; `kb_search` and `kb_read` are added when there are documents.
         policy: The agent's system text; or a function that writes it for a task, where tasks differ in it.
-        tasks: By split, one or several JSONL files, or tasks; read, and each reference replayed, at first use.
+        tasks: By split, one or several JSONL files, or tasks: read, references replayed, at first use.
         documents: Policy documents, or a knowledge base, which compiles them from facts.
         retriever: Ranks the documents; BM25 by default.
         first_speaker: The seat that opens.

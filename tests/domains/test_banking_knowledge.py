@@ -104,8 +104,9 @@ def test_what_the_procedures_search_for_is_found():
 
 
 def test_openings_do_not_find_everything_at_once():
-    """A task is not solved by its first search: in most, the first hit is not enough."""
-    tasks = [task for split in BANK.tasks.values() for task in split.values()]
+    """No task is solved by its first search, but for the shortest ones, which two documents settle."""
+    tasks = [task for split in BANK.tasks.values() for task in split.values() if len(task.documents) > 2]
+    assert len(tasks) > 100
     found = [
         {hit.document_id for hit in BANK.retriever.search(task.user.script.opening, 5)} >= set(task.documents)
         for task in tasks

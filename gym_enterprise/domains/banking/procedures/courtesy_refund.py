@@ -36,11 +36,11 @@ from gym_enterprise.domains.banking.procedures.records import (
 from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Fact, Pushback, Want
 
-DOCUMENTS = {
+OF_FEE = {
     "overdraft": {"overdraft fee charged, customer wants it back": "overdraft-fees"},
     "late_payment": {"late payment fee of a credit card": "late-payment-fees"},
 }
-GENERAL = {
+DOCUMENTS = {
     "courtesy refund of a fee": "courtesy-refunds",
     "privileges of membership levels Steady and Keystone": "membership-levels",
     "refuse a request and record it": "recording-a-refusal",
@@ -222,7 +222,7 @@ class _Words:
                 *hidden("list_fee_history_6150", {"customer_id": customer.id, "since": window}),
                 *last,
             ),
-            documents=DOCUMENTS[self.kind] | GENERAL,
+            documents=OF_FEE[self.kind] | DOCUMENTS,
             situation=f"You want the latest {NAMES[self.kind]} on your {self.product} back. You do not "
             "remember any earlier refund, and if you are refused you insist once.",
             script={"pushback": (Pushback(say=self.insisting),)},

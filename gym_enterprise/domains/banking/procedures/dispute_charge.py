@@ -27,7 +27,7 @@ from gym_enterprise.domains.banking.procedures.records import disputed, formerly
 from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Fact, Pushback, Want
 
-GENERAL = {
+DOCUMENTS = {
     "dispute a purchase": "disputing-a-transaction",
     "time limits for disputes": "dispute-time-limits",
     "provisional credit": "provisional-credit",
@@ -90,7 +90,7 @@ class _Case:
         later, first, earlier = self.bought(days), self.bought(days + near), self.bought(days + far)
         opening = f"{self.merchant} charged me twice. I want one of the two back."
         story = "I bought there once only."
-        parts = {"opening": opening, "story": story, "documents": GENERAL}
+        parts = {"opening": opening, "story": story, "documents": DOCUMENTS}
         apart = self.customer.adding("transactions", later, earlier)
         together = self.customer.adding("transactions", later, first)
         return [
@@ -106,7 +106,7 @@ class _Case:
         few, many = (self.customer.adding("transactions", latest, *rows) for rows in (history[:-1], history))
         opening = f"There is a charge of {self.merchant} on my account that I never made."
         story = "I have never heard of that shop, and nobody else uses my card."
-        parts = {"opening": opening, "story": story, "documents": GENERAL | UNKNOWN}
+        parts = {"opening": opening, "story": story, "documents": DOCUMENTS | UNKNOWN}
         reason = "records_show_otherwise"
         return [
             self.refused(many, latest, "unauthorised", reason, variant="subscription", **parts),
@@ -120,7 +120,7 @@ class _Case:
         soon, old = self.bought(in_time), self.bought(late)
         opening = f"I ordered something at {self.merchant} and paid with my card. It never came."
         story = "Nothing has arrived, and the shop does not answer."
-        documents = GENERAL | (CREDIT_CARD if self.credit else {})
+        documents = DOCUMENTS | (CREDIT_CARD if self.credit else {})
         parts = {"opening": opening, "story": story, "documents": documents}
         return [
             self.refused(
@@ -212,7 +212,7 @@ class _Case:
                 shop=Fact(value=f"It was {self.merchant}.", asked=("merchant", "which shop", "which store")),
                 amount=Fact(value=f"It was {spoken(self.cents)}.", asked=("how much", "amount", "price")),
                 card_used=Fact(
-                    value=f"My {PRODUCTS[self.card['product']].name} card.",
+                    value=f"The card of my {PRODUCTS[self.card['product']].name}.",
                     asked=(
                         "card you used",
                         "paid with",

@@ -23,11 +23,11 @@ from gym_enterprise.domains.banking.procedures.draft import (
     refusal,
 )
 from gym_enterprise.domains.banking.procedures.people import Customer
-from gym_enterprise.domains.banking.procedures.records import disputed, holding, opened, posted
+from gym_enterprise.domains.banking.procedures.records import disputed, holding, not_held, opened, posted
 from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Fact, Pushback, Want
 
-GENERAL = {
+DOCUMENTS = {
     "how an account is closed": "closing-an-account",
     "move money between own accounts": "own-account-transfers",
     "what does the customer want, unclear request": "unclear-requests",
@@ -74,7 +74,7 @@ def _savings(customer: Customer, draw: Random) -> list[Draft]:
     )
     minimum = f"products.{account['product']}.minimum"
     keep = FACTS.money(minimum) if minimum in FACTS else 0
-    documents = GENERAL | SHEETS[account["product"]] | (APP if balance - keep > _DIRECT else {})
+    documents = DOCUMENTS | SHEETS[account["product"]] | (APP if balance - keep > _DIRECT else {})
     return [
         case.done(balance, keep, True, documents, "close"),
         case.done(balance, keep, False, documents, "move"),
@@ -84,7 +84,7 @@ def _savings(customer: Customer, draw: Random) -> list[Draft]:
 def _checking(customer: Customer, draw: Random) -> list[Draft]:
     """A second checking account, about which a dispute is open or was rejected."""
     customer, target = holding(customer, _PLAIN, draw)
-    customer, account = opened(customer, draw.choice(("voyager", "workbench")), draw)
+    customer, account = opened(customer, draw.choice(not_held(customer, ("voyager", "workbench"))), draw)
     balance = draw.randrange(20_000, 300_000)
     customer = customer.with_values("accounts", account["account_id"], balance_cents=balance)
     card = next(card for card in customer.cards if card["account_id"] == account["account_id"])
@@ -99,7 +99,7 @@ def _checking(customer: Customer, draw: Random) -> list[Draft]:
     )
     customer = disputed(customer.adding("transactions", charge), charge, customer.days_ago(25), "open", draw)
     settled = customer.with_values("disputes", customer.rows["disputes"][-1]["dispute_id"], status="rejected")
-    documents = GENERAL | DISPUTES | (APP if balance > _DIRECT else {})
+    documents = DOCUMENTS | DISPUTES | (APP if balance > _DIRECT else {})
     pending, over = (_Case(one, account, target, Random(balance)) for one in (customer, settled))
     return [
         pending.refused(balance, documents, "open-dispute"),
@@ -111,7 +111,7 @@ def _locked(customer: Customer, draw: Random) -> list[Draft]:
     customer, account = holding(customer, _LOCKED, draw)
     customer, target = holding(customer, _PLAIN, draw)
     case = _Case(customer, account, target, draw)
-    return [case.refused(account["balance_cents"], GENERAL | SHEETS[account["product"]], "")]
+    return [case.refused(account["balance_cents"], DOCUMENTS | SHEETS[account["product"]], "")]
 
 
 class _Case:

@@ -36,7 +36,7 @@ TWO = {"tell similar accounts apart": "telling-records-apart"}
 REFUSED = {"refuse a request and record it": "recording-a-refusal"}
 OPENINGS = (
     "I need money from my Notice Saver: {wish}.",
-    "Please take {wish} out of my Notice Saver.",
+    "I want my Notice Saver to pay something out: {wish}.",
 )
 _NOTICE, _OLD_NOTICE = FACTS.days("products.notice.notice"), FACTS.days("products.notice.old_notice")
 _OLD_BEFORE, _MINIMUM = FACTS.day("products.notice.old_before"), FACTS.money("products.notice.minimum")
@@ -82,7 +82,7 @@ def _everything(customer: Customer, account: Row, target: Row, draw: Random) -> 
     )
     which = "older" if was_old else "newer"
     case = _Case(
-        customer, account, target, balance - _MINIMUM, f"everything, of the {which} of the two", draw
+        customer, account, target, balance - _MINIMUM, f"all that may leave the {which} one of my two", draw
     )
     return case.given(customer, "", other)
 

@@ -21,7 +21,7 @@ from gym_enterprise.domains.banking.procedures.draft import (
     refusal,
 )
 from gym_enterprise.domains.banking.procedures.people import Customer, another_person
-from gym_enterprise.domains.banking.procedures.records import charged, opened
+from gym_enterprise.domains.banking.procedures.records import charged, not_held, opened
 from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Fact, Pushback, Want
 
@@ -120,7 +120,7 @@ def _for_somebody(customer: Customer, reason: str, namesakes: int, draw: Random)
 
 
 def _complaint(customer: Customer, draw: Random) -> Draft:
-    customer, account = opened(customer, draw.choice(("anchor", "voyager")), draw)
+    customer, account = opened(customer, draw.choice(not_held(customer, ("anchor", "voyager"))), draw)
     fee = charged(account, "2026-02-27", "monthly", draw)
     customer = customer.adding("transactions", fee)
     name, card = PRODUCTS[account["product"]].name, customer.cards[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from datetime import date, timedelta
 from random import Random
@@ -16,26 +17,27 @@ CHECKING = tuple(key for key, product in PRODUCTS.items() if product.sort == "ch
 CREDIT = tuple(key for key, product in PRODUCTS.items() if product.credit)
 
 
-def holding(
-    customer: Customer, products: Collection[str], draw: Random, *, card: bool = True
-) -> tuple[Customer, Row]:
+def holding(customer: Customer, products: Collection[str], draw: Random) -> tuple[Customer, Row]:
     """Return the customer with an open account of one of the products, opened if there is none, and it.
+
+    It is the only one of its product, so that "my Harbor Card" says which is meant.
 
     Args:
         customer: The customer.
         products: Which products will do.
         draw: Chooses among them.
-        card: Whether an account of a product with cards needs one.
     """
-    there = [
-        row
-        for row in customer.accounts
-        if row["product"] in products
-        and (not card or PRODUCTS[row["product"]].has_card <= bool(customer.of("cards", row)))
-    ]
+    held = Counter(row["product"] for row in customer.accounts)
+    there = [row for row in customer.accounts if row["product"] in products and held[row["product"]] == 1]
     if there:
         return customer, draw.choice(there)
-    return opened(customer, draw.choice(sorted(products)), draw)
+    return opened(customer, draw.choice(not_held(customer, products)), draw)
+
+
+def not_held(customer: Customer, products: Collection[str]) -> list[str]:
+    """Return those of the products that the customer has no account of, or all if there is none."""
+    held = {row["product"] for row in customer.accounts}
+    return sorted(set(products) - held) or sorted(products)
 
 
 def opened(customer: Customer, product: str, draw: Random, **values: Any) -> tuple[Customer, Row]:

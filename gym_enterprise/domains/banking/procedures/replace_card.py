@@ -28,7 +28,7 @@ from gym_enterprise.domains.banking.procedures.records import formerly
 from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Fact, Pushback, Want
 
-GENERAL = {
+DOCUMENTS = {
     "price list for the replacement of a card": "card-replacement-fees",
     "express delivery of a card": "delivery-of-cards",
     "membership levels privileges": "membership-levels",
@@ -122,7 +122,7 @@ def _replaced(customer: Customer, card: Row, story: str, draw: Random) -> Draft:
         knobs["prerequisite"] = {"drop": "update_address"}
     if cost:
         knobs["single_document"] = {order[0]: {"fee": 0}}
-    documents = (WORN if reason == "damaged" else GONE) | GENERAL | (MOVED if moved else {})
+    documents = (WORN if reason == "damaged" else GONE) | DOCUMENTS | (MOVED if moved else {})
     return _draft(
         customer,
         card,
@@ -161,7 +161,7 @@ def _expiring(customer: Customer, card: Row, draw: Random) -> list[Draft]:
                 ("list_cards", {"customer_id": customer.id}),
                 *last,
             ),
-            documents=WORN | GENERAL | REFUSED,
+            documents=WORN | DOCUMENTS | REFUSED,
             **parts,
         )
 

@@ -81,34 +81,22 @@ def _needs_notice(card: Row) -> bool:
 def _draft(
     customer: Customer, taken: list[Row], rest: list[Row], journey: dict[str, str], frozen: bool, opening: str
 ) -> Draft:
-    notices: list[Call] = [
-        (_TOOL, {"card_id": card["card_id"]} | journey) for card in taken if _needs_notice(card)
-    ]
-    needless = [
-        card for card in (*taken, *rest) if (_TOOL, {"card_id": card["card_id"]} | journey) not in notices
-    ]
-    unfreeze: Call = ("unfreeze_card", {"card_id": taken[0]["card_id"]})
+    notices = [_notice(card, journey) for card in taken if _needs_notice(card)]
+    needless = [card for card in (*taken, *rest) if _notice(card, journey) not in notices]
     knobs: dict[str, Any] = {
         "writes": len(notices) + frozen,
         "verified": frozen,  # only the customer acts otherwise, and the state cannot tell who was asked
-        "siblings": len(customer.cards) - len(notices),
+        "siblings": len(needless),
         "contradicted": False,
     }
-    if needless:
-        more = (_TOOL, {"card_id": needless[0]["card_id"]} | journey)
-        knobs["first_hit"] = [action(one, seat="user") for one in (notices[-1], more)]
-        knobs["extra"] = [action(more, seat="user")]
+    more = _notice(needless[0], journey)
+    knobs["first_hit"] = [action(one, seat="user") for one in (notices[-1], more)]
+    knobs["extra"] = [action(more, seat="user")]
     if rest:
         knobs["swap"] = {taken[0]["card_id"]: rest[0]["card_id"]}
     if frozen:
         knobs["prerequisite"] = {"drop": "unfreeze_card"}
-    cards = " and ".join(f"the {PRODUCTS[card['product']].name} card {card['last_four']}" for card in taken)
-    found = (
-        "I had misplaced the first of them and you froze it; I have found it again."
-        if frozen
-        else "They all work."
-    )
-    days = f"From {journey['starts_on']} to {journey['ends_on']}."
+    facts = _facts(taken, journey, frozen)
     return Draft(
         customer=customer,
         opening=opening,
@@ -118,44 +106,48 @@ def _draft(
                 about=("travel", "notice", "abroad", "unfreeze"),
             ),
         ),
-        facts=facts_of(
-            customer,
-            taken[0],
-            country=Fact(
-                value=f"To {COUNTRIES[journey['country']]}.",
-                asked=("where are you going", "which country", "destination", "where to"),
-            ),
-            travel_days=Fact(
-                value=days,
-                asked=(
-                    "from when",
-                    "which days",
-                    "when do you",
-                    "when are you",
-                    "how long",
-                    "dates",
-                    "first day",
-                ),
-            ),
-            travelling_cards=Fact(
-                value=f"I take {cards}.",
-                asked=("which cards", "cards will you", "take with you", "cards are you taking"),
-            ),
-            state_of_cards=Fact(value=found, asked=("do they work", "is the card frozen", "did you find")),
-        ),
+        facts=facts_of(customer, taken[0], **facts),
         calls=(
             *identified(customer),
             ("list_cards", {"customer_id": customer.id}),
-            *((unfreeze,) if frozen else ()),
+            *((("unfreeze_card", {"card_id": taken[0]["card_id"]}),) if frozen else ()),
             ("give_tool", {"name": _TOOL}),
             *notices,
         ),
         documents=DOCUMENTS | (FROZEN if frozen else {}),
-        situation=f"You travel to {COUNTRIES[journey['country']]}. {days} You take {cards}. {found} You use "
-        "the app as you are told.",
+        situation=f"You travel abroad. {' '.join(fact.value for fact in facts.values())} You use the app as "
+        "you are told.",
         knobs=knobs,
         capabilities=("verify_identity", "vague_opening", "user_tool", "choose_card"),
         tools=("app_list_requests", "app_confirm_request", _TOOL),
         product=taken[0]["product"],
         notes=f"{len(notices)} notices; cards without one: {len(needless)}.",
     )
+
+
+def _notice(card: Row, journey: dict[str, str]) -> Call:
+    return _TOOL, {"card_id": card["card_id"]} | journey
+
+
+def _facts(taken: list[Row], journey: dict[str, str], frozen: bool) -> dict[str, Fact]:
+    """Return what the customer tells about the journey when asked."""
+    cards = " and ".join(
+        f"the one of my {PRODUCTS[card['product']].name} ending in {card['last_four']}" for card in taken
+    )
+    found = "I had misplaced the first of them and you froze it; I have found it again."
+    when = ("from when", "which days", "when do you", "when are you", "how long", "dates", "first day")
+    return {
+        "country": Fact(
+            value=f"To {COUNTRIES[journey['country']]}.",
+            asked=("where are you going", "which country", "destination", "where to"),
+        ),
+        "travel_days": Fact(value=f"From {journey['starts_on']} to {journey['ends_on']}.", asked=when),
+        "travelling_cards": Fact(
+            value=f"I take {cards}.",
+            asked=("which cards", "cards will you", "take with you", "cards are you taking"),
+        ),
+        "state_of_cards": Fact(
+            value=found if frozen else "They all work.",
+            asked=("do they work", "is the card frozen", "did you find"),
+        ),
+    }
