@@ -214,7 +214,13 @@ from kb import (
     Document as Document,
 )
 from kb import (
+    KnowledgeBase as KnowledgeBase,
+)
+from kb import (
     load_documents as load_documents,
+)
+from kb import (
+    load_knowledge_base as load_knowledge_base,
 )
 from simulators import (
     ChatRequest as ChatRequest,
