@@ -18,7 +18,7 @@ from gym_enterprise.tasks import Action, Task, TaskSet, UserScenario, View, chec
 from gym_enterprise.tools import Tool
 from gym_enterprise.toolset import Toolset
 from gym_enterprise.world import World
-from kb import BM25Retriever, Document, KnowledgeBase, Retriever
+from kb import RETRIEVALS, Document, KnowledgeBase, Retriever, RetrieverUnavailable, make_retriever
 
 TaskSource = Path | str | Sequence[Path | str] | Mapping[str, Task] | Iterable[Task]
 Procedures = Callable[[int, int, Sequence[str], str], list[Task]]
@@ -37,7 +37,7 @@ class Domain:
         policy: The agent's system text; or a function that writes it for a task, where tasks differ in it.
         tasks: By split, a JSONL file, several files, or tasks. Read, and each reference replayed, at first use.
         documents: Policy documents, or a knowledge base, which compiles them from facts.
-        retriever: Ranks the documents; BM25 by default.
+        retriever: Ranks the documents: "bm25", "dense", "hybrid" (see `kb.retrievals`), or your own.
         first_speaker: The seat that opens.
         stop_tokens: Texts in a message that end the conversation and are never shown.
         max_steps: Budget of messages and calls of both seats.
@@ -67,7 +67,7 @@ class Domain:
         tasks: Mapping[str, TaskSource],
         *,
         documents: Iterable[Document] | KnowledgeBase = (),
-        retriever: Retriever | None = None,
+        retriever: Retriever | str = "bm25",
         first_speaker: Seat = "user",
         stop_tokens: Sequence[str] = ("###STOP###",),
         max_steps: int = 100,
@@ -86,7 +86,7 @@ class Domain:
         self.name, self.image, self.policy = name, image, policy
         self.documents = tuple(documents)
         self.knowledge_base = documents if isinstance(documents, KnowledgeBase) else None
-        self._retriever = retriever
+        self._retriever, self._search_tools = retriever, search_tools
         self.first_speaker: Seat = first_speaker
         self.stop_tokens = tuple(stop_tokens)
         self.max_steps, self.max_errors = max_steps, max_errors
@@ -95,6 +95,8 @@ class Domain:
         everything = tools
         if self.documents and search_tools:
             everything += knowledge_tools(self.documents, lambda: self.retriever)
+            if retriever != RETRIEVALS[0]:
+                _ = self.retriever  # what is missing should be told here, not to a player at its first search
         self.toolsets: dict[Seat, Toolset] = {seat: toolset_type(seat, everything) for seat in SEATS}
         self.tasks = _Splits(self, tasks)
         self.grader = grader_type(self)
@@ -103,8 +105,21 @@ class Domain:
 
     @cached_property
     def retriever(self) -> Retriever:
-        """What ranks the documents; made at first use."""
-        return self._retriever or BM25Retriever(self.documents)
+        """What ranks the documents; the default is made at first use."""
+        if not isinstance(self._retriever, str):
+            return self._retriever
+        try:
+            return make_retriever(self._retriever, self.documents)
+        except (RetrieverUnavailable, ValueError) as error:
+            raise UsageError(f"domain {self.name!r}: {error}") from error
+
+    @property
+    def retrieval(self) -> str | None:
+        """Names what a search's results depend on beside the documents; None without search tools."""
+        if not (self.documents and self._search_tools):
+            return None
+        kind = type(self.retriever)
+        return str(getattr(self.retriever, "name", f"{kind.__module__}.{kind.__qualname__}"))
 
     def toolset(self, seat: Seat) -> Toolset:
         """Return the tools of one seat."""
@@ -158,9 +173,7 @@ class Domain:
         """Return the call that would take back a write that is about to run, or None."""
         return self._undo(world, action) if self._undo else None
 
-    def make_tasks(
-        self, seed: int, n: int, families: Sequence[str] = (), split: str = "train"
-    ) -> list[Task]:
+    def make_tasks(self, seed: int, n: int, families: Sequence[str] = (), split: str = "train") -> list[Task]:
         """Make tasks by this domain's procedures; the same arguments give the same tasks.
 
         Args:

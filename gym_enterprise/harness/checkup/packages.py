@@ -33,7 +33,7 @@ EXTRAS = (
     Extra("gguf", "hf", ".gguf files"),
     Extra("vllm", "vllm", "models in this process by vLLM (vllm:PATH)"),
     Extra("renderers", "renderers", "chat templates of well-known models as code"),
-    Extra("sentence-transformers", "dense", "searching documents by meaning"),
+    Extra("sentence-transformers", "retrieval", "searching documents by meaning"),
     Extra("safetensors", "train", "checkpoints of training"),
     Extra("peft", "train", "training with adapters"),
     Extra("matplotlib", "train", "plots of a training run"),
