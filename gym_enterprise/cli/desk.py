@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
@@ -131,7 +132,7 @@ class Desk:
             lines += [f"/{name}: {told}" for name, told in COMMANDS.items()]
             self._print("\n".join([*lines, KEYS]))
         elif command == "task":
-            self._page(self._messages()[0].content)
+            self._page(self._messages()[0].content, prose=True)
         elif command == "history":
             for message in self._messages()[1:]:
                 self._show(message)
@@ -165,7 +166,9 @@ class Desk:
 
     def _show(self, message: Message) -> None:
         if message.role == "tool":
-            self._page(outcome_text(message.result), style="" if message.result["ok"] else "red")
+            self._page(
+                outcome_text(message.result), "" if message.result["ok"] else "red", _is_document(message)
+            )
             return
         text = message.content
         if message.call is not None:
@@ -173,9 +176,11 @@ class Desk:
             text = f"{text} > {message.call.name} {given}".strip()
         self._print(f"{message.role}: {text}", COLOURS.get(message.role, ""))
 
-    def _page(self, text: str, style: str = "") -> None:
-        """Print text; in a terminal, a page at a time where it is longer than the screen."""
-        shown = Text(printable(text), style)
+    def _page(self, text: str, style: str = "", prose: bool = False) -> None:
+        """Print text; in a terminal, prose as Markdown, and a page at a time what is longer than the screen."""
+        plain = printable(text)
+        markdown = prose and self._console.is_terminal
+        shown = Markdown(plain, code_theme="bw") if markdown else Text(plain, style)
         if self._console.is_terminal and sys.stdin.isatty() and text.count("\n") >= self._console.height - 2:
             with self._console.pager():
                 self._console.print(shown)
@@ -183,6 +188,10 @@ class Desk:
 
     def _print(self, text: str, style: str = "") -> None:
         self._console.print(Text(printable(text), style), soft_wrap=not self._console.is_terminal)
+
+
+def _is_document(message: Message) -> bool:
+    return message.call is not None and message.call.name == "kb_read" and bool(message.result["ok"])
 
 
 @contextmanager

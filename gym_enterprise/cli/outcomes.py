@@ -21,7 +21,7 @@ def outcome_text(outcome: dict[str, Any]) -> str:
         return f"! {outcome['error']['code']}: {outcome['error']['message']}"
     result = outcome["result"]
     if isinstance(result, dict) and {"document_id", "title", "content"} <= result.keys():
-        return f"{result['title']} ({result['document_id']})\n\n{result['content']}"
+        return f"# {result['title']} ({result['document_id']})\n\n{result['content']}"
     return "\n".join(_lines(result)) or "nothing"
 
 
