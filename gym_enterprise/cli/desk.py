@@ -166,9 +166,8 @@ class Desk:
 
     def _show(self, message: Message) -> None:
         if message.role == "tool":
-            self._page(
-                outcome_text(message.result), "" if message.result["ok"] else "red", _is_document(message)
-            )
+            style = "" if message.result["ok"] else "red"
+            self._page(outcome_text(message.result), style, _is_document(message))
             return
         text = message.content
         if message.call is not None:
@@ -177,13 +176,14 @@ class Desk:
         self._print(f"{message.role}: {text}", COLOURS.get(message.role, ""))
 
     def _page(self, text: str, style: str = "", prose: bool = False) -> None:
-        """Print text; in a terminal, prose as Markdown, and a page at a time what is longer than the screen."""
+        """Print text; in a terminal, prose as Markdown, and what is longer than the screen page by page."""
         plain = printable(text)
         markdown = prose and self._console.is_terminal
         shown = Markdown(plain, code_theme="bw") if markdown else Text(plain, style)
         if self._console.is_terminal and sys.stdin.isatty() and text.count("\n") >= self._console.height - 2:
             with self._console.pager():
                 self._console.print(shown)
+            return
         self._console.print(shown, soft_wrap=not self._console.is_terminal)
 
     def _print(self, text: str, style: str = "") -> None:

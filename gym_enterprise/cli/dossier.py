@@ -59,7 +59,7 @@ def _place(row: dict[str, Any]) -> tuple[str, str]:
 
 def _since(before: list[dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
     """Leave out of a row's net change what earlier calls had changed already."""
-    earlier = next((one["values"] for one in before if _place(one) == _place(row)), {})
+    earlier: dict[str, Any] = next((one["values"] for one in before if _place(one) == _place(row)), {})
     if row["op"] == "delete":
         return row
     values = {name: value for name, value in row["values"].items() if earlier.get(name) != value}
