@@ -46,6 +46,7 @@ class Domain:
         attacks: For a task, named sequences of actions that must not score; None where one does not apply.
         undo: For a write that is about to run on a world, the call that takes it back, or None.
         search_tools: Whether `kb_search` and `kb_read` are added when there are documents.
+        retrieval: How documents are found, for a run's manifest, where the domain brings other tools for it.
         procedures: Makes further tasks, for `make_tasks`.
         toolset_type: Makes the toolset of a seat from all tools.
         grader_type: Makes the grader from the domain.
@@ -76,6 +77,7 @@ class Domain:
         attacks: Callable[[Task], Attacks] | None = None,
         undo: Callable[[World, Action], Action | None] | None = None,
         search_tools: bool = True,
+        retrieval: str | None = None,
         procedures: Procedures | None = None,
         toolset_type: Callable[[Seat, Sequence[Tool]], Toolset] = Toolset,
         grader_type: Callable[[Domain], Grader] = Grader,
@@ -86,7 +88,7 @@ class Domain:
         self.name, self.image, self.policy = name, image, policy
         self.documents = tuple(documents)
         self.knowledge_base = documents if isinstance(documents, KnowledgeBase) else None
-        self._retriever, self._search_tools = retriever, search_tools
+        self._retriever, self._search_tools, self._retrieval = retriever, search_tools, retrieval
         self.first_speaker: Seat = first_speaker
         self.stop_tokens = tuple(stop_tokens)
         self.max_steps, self.max_errors = max_steps, max_errors
@@ -116,8 +118,8 @@ class Domain:
     @property
     def retrieval(self) -> str | None:
         """Names what a search's results depend on beside the documents; None without search tools."""
-        if not (self.documents and self._search_tools):
-            return None
+        if self._retrieval is not None or not (self.documents and self._search_tools):
+            return self._retrieval
         kind = type(self.retriever)
         return str(getattr(self.retriever, "name", f"{kind.__module__}.{kind.__qualname__}"))
 
