@@ -22,16 +22,16 @@ SEARCH = {"type": "tool_call", "name": "kb_search", "arguments": {"query": "mone
 
 def make_library(retrieval: str = "bm25") -> Domain:
     shop = make_domain()
-    tasks = [task.model_copy(update={"domain": "library"}) for task in shop.tasks["train"].values()]
+    tasks = [task.model_copy(update={"domain": "reading_room"}) for task in shop.tasks["train"].values()]
     tools = {tool.name: tool for seat in ("agent", "user") for tool in shop.toolset(seat)}
     own = [tool for name, tool in tools.items() if not name.startswith("kb_")]
     splits = {"train": tasks}
     return Domain(
-        "library", shop.image, own, "Be kind.", splits, documents=shop.documents, retriever=retrieval
+        "reading_room", shop.image, own, "Be kind.", splits, documents=shop.documents, retriever=retrieval
     )
 
 
-register_domain("library", f"{__name__}:make_library")
+register_domain("reading_room", f"{__name__}:make_library")
 
 
 @pytest.fixture
@@ -64,18 +64,18 @@ def first_hit(env: Any) -> list[str]:
 )
 def test_environments_take_a_retrieval_by_name(name: str, kind: type, hits: list[str]) -> None:
     gymnasium.register(
-        "Library-v0", "gym_enterprise.envs.single:SingleAgentEnv", kwargs={"domain": "library"}
+        "Library-v0", "gym_enterprise.envs.single:SingleAgentEnv", kwargs={"domain": "reading_room"}
     )
     try:
         env = gymnasium.make("Library-v0", retrieval=name)
         assert first_hit(env) == hits
         assert isinstance(env.unwrapped.domain.retriever, kind)
-        assert first_hit(aec.env("library", retrieval=name)) == hits
+        assert first_hit(aec.env("reading_room", retrieval=name)) == hits
     finally:
         del gymnasium.registry["Library-v0"]
         from gym_enterprise import registry
 
-        for key in [key for key in registry._loaded if key[0] == "library"]:
+        for key in [key for key in registry._loaded if key[0] == "reading_room"]:
             del registry._loaded[key]
 
 
@@ -88,9 +88,9 @@ def test_the_default_is_bm25_and_naming_it_gives_the_same_domain() -> None:
 
 def test_an_unknown_name_is_refused_when_the_domain_is_made() -> None:
     with pytest.raises(
-        UsageError, match=r"'library': retrieval is 'colbert'; choose one of bm25, dense, hybrid"
+        UsageError, match=r"'reading_room': retrieval is 'colbert'; choose one of bm25, dense, hybrid"
     ):
-        load_domain("library", retrieval="colbert")
+        load_domain("reading_room", retrieval="colbert")
 
 
 def test_what_is_missing_is_told_when_the_domain_is_made_not_to_a_player(
@@ -105,7 +105,7 @@ def test_what_is_missing_is_told_when_the_domain_is_made_not_to_a_player(
 
 
 def run_eval(out: Path, *more: str) -> Any:
-    command = ["eval", "library", "--agent", "oracle", "--split", "train", "--out", str(out), *more]
+    command = ["eval", "reading_room", "--agent", "oracle", "--split", "train", "--out", str(out), *more]
     result = CliRunner().invoke(make_app(), command)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -127,7 +127,7 @@ def test_a_run_cannot_be_resumed_with_another_retrieval(tmp_path: Path) -> None:
     del manifest["content"]["retrieval"]  # as older versions wrote it
     (out / "manifest.json").write_text(json.dumps(manifest))
     assert run_eval(out, "--retrieval", "hybrid", "--resume").exit_code == 0
-    for key in [key for key in registry._loaded if key[0] == "library"]:
+    for key in [key for key in registry._loaded if key[0] == "reading_room"]:
         del registry._loaded[key]
 
 
