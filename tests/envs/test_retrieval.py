@@ -64,15 +64,15 @@ def first_hit(env: Any) -> list[str]:
 )
 def test_environments_take_a_retrieval_by_name(name: str, kind: type, hits: list[str]) -> None:
     gymnasium.register(
-        "Library-v0", "gym_enterprise.envs.single:SingleAgentEnv", kwargs={"domain": "reading_room"}
+        "ReadingRoom-v0", "gym_enterprise.envs.single:SingleAgentEnv", kwargs={"domain": "reading_room"}
     )
     try:
-        env = gymnasium.make("Library-v0", retrieval=name)
+        env = gymnasium.make("ReadingRoom-v0", retrieval=name)
         assert first_hit(env) == hits
         assert isinstance(env.unwrapped.domain.retriever, kind)
         assert first_hit(aec.env("reading_room", retrieval=name)) == hits
     finally:
-        del gymnasium.registry["Library-v0"]
+        del gymnasium.registry["ReadingRoom-v0"]
         from gym_enterprise import registry
 
         for key in [key for key in registry._loaded if key[0] == "reading_room"]:
