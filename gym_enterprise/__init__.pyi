@@ -211,7 +211,13 @@ from kb import (
     BM25Retriever as BM25Retriever,
 )
 from kb import (
+    DenseRetriever as DenseRetriever,
+)
+from kb import (
     Document as Document,
+)
+from kb import (
+    HybridRetriever as HybridRetriever,
 )
 from kb import (
     KnowledgeBase as KnowledgeBase,

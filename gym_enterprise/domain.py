@@ -18,7 +18,7 @@ from gym_enterprise.tasks import Action, Task, TaskSet, UserScenario, View, chec
 from gym_enterprise.tools import Tool
 from gym_enterprise.toolset import Toolset
 from gym_enterprise.world import World
-from kb import BM25Retriever, Document, KnowledgeBase, Retriever
+from kb import RETRIEVALS, Document, KnowledgeBase, Retriever, RetrieverUnavailable, make_retriever
 
 TaskSource = Path | str | Sequence[Path | str] | Mapping[str, Task] | Iterable[Task]
 Procedures = Callable[[int, int, Sequence[str], str], list[Task]]
@@ -37,7 +37,7 @@ class Domain:
         policy: The agent's system text; or a function that writes it for a task, where tasks differ in it.
         tasks: By split, one or several JSONL files, or tasks: read, references replayed, at first use.
         documents: Policy documents, or a knowledge base, which compiles them from facts.
-        retriever: Ranks the documents; BM25 by default.
+        retriever: Ranks the documents: "bm25", "dense", "hybrid" (see `kb.retrievals`), or your own.
         first_speaker: The seat that opens.
         stop_tokens: Texts in a message that end the conversation and are never shown.
         max_steps: Budget of messages and calls of both seats.
@@ -46,6 +46,7 @@ class Domain:
         attacks: For a task, named sequences of actions that must not score; None where one does not apply.
         undo: For a write that is about to run on a world, the call that takes it back, or None.
         search_tools: Whether `kb_search` and `kb_read` are added when there are documents.
+        retrieval: How documents are found, for a run's manifest, where the domain brings other tools for it.
         procedures: Makes further tasks, for `make_tasks`.
         toolset_type: Makes the toolset of a seat from all tools.
         grader_type: Makes the grader from the domain.
@@ -67,7 +68,7 @@ class Domain:
         tasks: Mapping[str, TaskSource],
         *,
         documents: Iterable[Document] | KnowledgeBase = (),
-        retriever: Retriever | None = None,
+        retriever: Retriever | str = "bm25",
         first_speaker: Seat = "user",
         stop_tokens: Sequence[str] = ("###STOP###",),
         max_steps: int = 100,
@@ -76,6 +77,7 @@ class Domain:
         attacks: Callable[[Task], Attacks] | None = None,
         undo: Callable[[World, Action], Action | None] | None = None,
         search_tools: bool = True,
+        retrieval: str | None = None,
         procedures: Procedures | None = None,
         toolset_type: Callable[[Seat, Sequence[Tool]], Toolset] = Toolset,
         grader_type: Callable[[Domain], Grader] = Grader,
@@ -86,7 +88,7 @@ class Domain:
         self.name, self.image, self.policy = name, image, policy
         self.documents = tuple(documents)
         self.knowledge_base = documents if isinstance(documents, KnowledgeBase) else None
-        self._retriever = retriever
+        self._retriever, self._search_tools, self._retrieval = retriever, search_tools, retrieval
         self.first_speaker: Seat = first_speaker
         self.stop_tokens = tuple(stop_tokens)
         self.max_steps, self.max_errors = max_steps, max_errors
@@ -95,6 +97,8 @@ class Domain:
         everything = tools
         if self.documents and search_tools:
             everything += knowledge_tools(self.documents, lambda: self.retriever)
+            if retriever != RETRIEVALS[0]:
+                _ = self.retriever  # what is missing should be told here, not to a player at its first search
         self.toolsets: dict[Seat, Toolset] = {seat: toolset_type(seat, everything) for seat in SEATS}
         self.tasks = _Splits(self, tasks)
         self.grader = grader_type(self)
@@ -103,8 +107,21 @@ class Domain:
 
     @cached_property
     def retriever(self) -> Retriever:
-        """What ranks the documents; made at first use."""
-        return self._retriever or BM25Retriever(self.documents)
+        """What ranks the documents; the default is made at first use."""
+        if not isinstance(self._retriever, str):
+            return self._retriever
+        try:
+            return make_retriever(self._retriever, self.documents)
+        except (RetrieverUnavailable, ValueError) as error:
+            raise UsageError(f"domain {self.name!r}: {error}") from error
+
+    @property
+    def retrieval(self) -> str | None:
+        """Names what a search's results depend on beside the documents; None without search tools."""
+        if self._retrieval is not None or not (self.documents and self._search_tools):
+            return self._retrieval
+        kind = type(self.retriever)
+        return str(getattr(self.retriever, "name", f"{kind.__module__}.{kind.__qualname__}"))
 
     def toolset(self, seat: Seat) -> Toolset:
         """Return the tools of one seat."""

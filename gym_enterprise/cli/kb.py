@@ -1,4 +1,4 @@
-"""`gym-enterprise kb`: search, read and check a domain's policy documents, and list their facts."""
+"""`gym-enterprise kb`: search, read, check and measure a domain's policy documents, and list their facts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from gym_enterprise.cli import kb_eval
+
 if TYPE_CHECKING:
     from kb import Fact, KnowledgeBase
 
-app = typer.Typer(no_args_is_help=True, help="Search, read and check a domain's policy documents.")
+app = typer.Typer(no_args_is_help=True, help="Search, read, check and measure a domain's policy documents.")
+
+app.command(name="eval")(kb_eval.evaluate)
 
 DOMAIN = typer.Argument(help='A domain\'s name, or an entry point "module:function".')
 

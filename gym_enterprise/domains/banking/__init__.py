@@ -59,8 +59,11 @@ is about.
 
 ## Arguments
 
-`make_domain()` takes none. Those of the environments (`role`, `tasks`, `task_id`, `user`, `max_steps`)
-are described with `gym_enterprise.envs`.
+- `retrieval`: how `kb_search` ranks: "bm25" (default), "dense" or "hybrid"; the last two need the extra
+  `retrieval`.
+
+Those of the environments (`role`, `tasks`, `task_id`, `user`, `max_steps`) are described with
+`gym_enterprise.envs`.
 
 ## Version history
 
@@ -111,11 +114,17 @@ def make_image() -> WorldImage:
     )
 
 
-def make_domain() -> Domain:
+def make_domain(retrieval: str = "bm25") -> Domain:
     """Make the bank; use `gym_enterprise.load_domain("banking")`, which does so once.
+
+    Args:
+        retrieval: How the documents are ranked, one of `kb.RETRIEVALS`.
 
     Returns:
         The domain `banking`.
+
+    Raises:
+        UsageError: There is no such way of retrieval, or what it needs is not installed.
 
     Example:
         >>> from gym_enterprise import load_domain
@@ -129,6 +138,7 @@ def make_domain() -> Domain:
         (_HERE / "policy.md").read_text(encoding="utf-8"),
         {split: [_HERE / folder / f"{split}.jsonl" for folder in _FOLDERS] for split in _SPLITS},
         documents=KNOWLEDGE,
+        retriever=retrieval,
         attacks=attacks,
         undo=undo,
         procedures=_make_tasks,
