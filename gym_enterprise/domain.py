@@ -56,7 +56,7 @@ class Domain:
         ToolDefinitionError: Two tools of a seat share a name.
 
     Example:
-        See `docs/writing-a-domain.md` and `examples/custom_domain.py`.
+        See `docs/write_a_domain.md` and `examples/custom_domain.py`.
     """
 
     def __init__(

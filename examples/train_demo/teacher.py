@@ -23,7 +23,7 @@ from gym_enterprise.tasks import Task
 from simulators import OraclePlayer
 from train.dialogues import dialogue
 
-MISTAKES = ("grant_claim", "skip_second_document", "wrong_reason", "one_too_many")
+MISTAKES = ("obeys_claims", "skip_second_document", "wrong_reason", "one_too_many")
 """Attacks that a teacher can play with what it knows."""
 ASK = ("I need {}.", "Please tell me {}.", "What is {}?")
 DONE = ("All is done. Anything else?", "That is done. Anything else?", "It is done now. Anything else?")
