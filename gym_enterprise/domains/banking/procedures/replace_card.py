@@ -97,7 +97,6 @@ def _replaced(customer: Customer, card: Row, story: str, draw: Random) -> Draft:
     reason, delivery = REASONS.get(story, story), draw.choice(("standard", "express", "express"))
     moved = draw.random() < 0.35
     freezes = story in ("lost", "stolen")
-    others = other_cards(customer, card)
     cost = price(customer, card["product"], reason, delivery)
     order = _order(card, reason, delivery, cost)
     at_first = "standard" if delivery == "express" else "express"
@@ -116,22 +115,7 @@ def _replaced(customer: Customer, card: Row, story: str, draw: Random) -> Draft:
         facts = {key: Fact(value=value, asked=(key, f"new {key}")) for key, value in address.items()}
     if freezes:
         calls = (*calls, ("freeze_card", {"card_id": card["card_id"], "reason": story}))
-    general = FACTS.money(f"fees.replacement.{reason}") + FACTS.money(f"fees.delivery.{delivery}")
-    knobs: dict[str, Any] = {
-        "writes": 1 + moved + freezes,
-        "siblings": len(others) * (freezes or reason == "damaged"),
-    }
-    if general != cost:
-        knobs["first_hit"] = {order[0]: {"fee": dollars(general)}}
-    if delivery == "express" and not free_express(customer, card["product"]):
-        before = cost - _EXPRESS + formerly("fees.delivery.express", date(2025, 6, 1))
-        knobs["stale"] = {order[0]: {"fee": dollars(before)}}
-    if freezes:
-        knobs["prerequisite"] = {"drop": "freeze_card"}
-    elif moved:
-        knobs["prerequisite"] = {"drop": "update_address"}
-    if cost:
-        knobs["single_document"] = {order[0]: {"fee": 0}}
+    knobs = _knobs(customer, card, order, {"freeze_card": freezes, "update_address": moved})
     if at_first != delivery:
         knobs["first_word"] = {order[0]: {"delivery": at_first, "fee": dollars(cost_at_first)}}
     documents = (WORN if reason == "damaged" else GONE) | DOCUMENTS | (MOVED if moved else {})
@@ -145,10 +129,32 @@ def _replaced(customer: Customer, card: Row, story: str, draw: Random) -> Draft:
         bool(cost) and draw.random() < 0.6,
         calls=(*calls, *hidden(*order)),
         documents=documents,
-        knobs=knobs | swap(card, others),
+        knobs=knobs,
         capabilities=("verify_identity", "discover_tool", "hidden_order", "rule_across_documents"),
         notes=f"{story}; {delivery}; {cost} cents{'; moved' if moved else ''}.",
     )
+
+
+def _knobs(customer: Customer, card: Row, order: Call, before: dict[str, bool]) -> dict[str, Any]:
+    """Return the knobs of an order and of the steps that may come before it."""
+    tool, told = order
+    reason, delivery, cost = told["reason"], told["delivery"], round(told["fee"] * 100)
+    general = FACTS.money(f"fees.replacement.{reason}") + FACTS.money(f"fees.delivery.{delivery}")
+    others = other_cards(customer, card)
+    knobs: dict[str, Any] = {
+        "writes": 1 + sum(before.values()),
+        "siblings": len(others) * (before["freeze_card"] or reason == "damaged"),
+    }
+    if general != cost:
+        knobs["first_hit"] = {tool: {"fee": dollars(general)}}
+    if delivery == "express" and not free_express(customer, card["product"]):
+        old = cost - _EXPRESS + formerly("fees.delivery.express", date(2025, 6, 1))
+        knobs["stale"] = {tool: {"fee": dollars(old)}}
+    if dropped := [name for name, there in before.items() if there]:
+        knobs["prerequisite"] = {"drop": dropped[0]}
+    if cost:
+        knobs["single_document"] = {tool: {"fee": 0}}
+    return knobs | swap(card, others)
 
 
 def _expiring(customer: Customer, card: Row, draw: Random) -> list[Draft]:

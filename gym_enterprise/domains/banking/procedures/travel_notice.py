@@ -110,20 +110,7 @@ def _draft(
         script: Further parts of the script.
     """
     notices = [_notice(card, journey) for card in taken if _needs_notice(card)]
-    needless = [card for card in (*taken, *rest) if _notice(card, journey) not in notices]
-    knobs: dict[str, Any] = {
-        "writes": len(notices) + frozen,
-        "verified": frozen,  # only the customer acts otherwise, and the state cannot tell who was asked
-        "siblings": len(needless),
-        "contradicted": False,
-    }
-    more = _notice(needless[0], journey)
-    knobs["first_hit"] = [action(one, seat="user") for one in (notices[-1], more)]
-    knobs["extra"] = [action(more, seat="user")]
-    if rest:
-        knobs["swap"] = {taken[0]["card_id"]: rest[0]["card_id"]}
-    if frozen:
-        knobs["prerequisite"] = {"drop": "unfreeze_card"}
+    knobs = _knobs(notices, taken, rest, journey, frozen)
     facts = _facts(taken, journey | {"ends_on": at_first}, frozen)
     if at_first != journey["ends_on"]:
         days = _facts(taken, journey, frozen)["travel_days"].value
@@ -155,8 +142,28 @@ def _draft(
         capabilities=("verify_identity", "vague_opening", "user_tool", "choose_card"),
         tools=("app_list_requests", "app_confirm_request", _TOOL),
         product=taken[0]["product"],
-        notes=f"{len(notices)} notices; cards without one: {len(needless)}.",
+        notes=f"{len(notices)} notices; cards without one: {knobs['siblings']}.",
     )
+
+
+def _knobs(
+    notices: list[Call], taken: list[Row], rest: list[Row], journey: dict[str, str], frozen: bool
+) -> dict[str, Any]:
+    needless = [card for card in (*taken, *rest) if _notice(card, journey) not in notices]
+    more = _notice(needless[0], journey)
+    knobs: dict[str, Any] = {
+        "writes": len(notices) + frozen,
+        "verified": frozen,  # only the customer acts otherwise, and the state cannot tell who was asked
+        "siblings": len(needless),
+        "contradicted": False,
+        "first_hit": [action(one, seat="user") for one in (notices[-1], more)],
+        "extra": [action(more, seat="user")],
+    }
+    if rest:
+        knobs["swap"] = {taken[0]["card_id"]: rest[0]["card_id"]}
+    if frozen:
+        knobs["prerequisite"] = {"drop": "unfreeze_card"}
+    return knobs
 
 
 def _notice(card: Row, journey: dict[str, str]) -> Call:
