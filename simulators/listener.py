@@ -53,7 +53,7 @@ _WHOLE = re.compile(r" (?:or|correct|right|current|changed|moved) ")
 _LEAD_IN = re.compile(
     r"^ (?:(?:i|im|am|it|its|is|was|my|the|an?|paid|says|going|with|to|for|at|in|on) )+| please $"
 )
-_MONEY = re.compile(r"\$ ?\d|\b\d[\d,.]* ?(?:dollars?|cents|usd)\b", re.IGNORECASE)
+_MONEY = re.compile(r"(?:\$|\busd) ?\d|\d ?(?:dollars?|cents|usd)\b|\b\w+ dollars?\b", re.IGNORECASE)
 _ANY_MONEY = "$"
 """As a phrase of consent: any amount of money."""
 # "Your debit card or your Harbor Card?" asks which card.

@@ -118,7 +118,11 @@ ANY_PRICE = replace(COSTLY, wants=(replace(COSTLY.wants[0], consent=("$", "free"
 
 
 @pytest.mark.parametrize(
-    "line", ["It costs $18.00.", "It is 18 dollars altogether.", "That is $ 7.", "It is free.", "0.00 USD."]
+    "line",
+    [
+        *("It costs $18.00.", "It is 18 dollars altogether.", "That is $ 7.", "It is free.", "0.00 USD."),
+        *("It costs USD 18.", "The price is eighteen dollars.", "That makes 1,200.50 dollars."),
+    ],
 )
 def test_any_amount_of_money_is_a_price(line: str) -> None:
     assert reply(f"{line} Shall I order the new card?", script=ANY_PRICE).startswith("Yes, please")

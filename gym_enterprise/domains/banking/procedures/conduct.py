@@ -16,7 +16,18 @@ from gym_enterprise.domains.banking.procedures.lower_limit import DOCUMENTS as L
 from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Change, Vague, Want
 
-PRICE = ("$", "free", "no charge", "no fee", "no cost", "nothing")
+PRICE = (
+    "$",
+    "free",
+    "no charge",
+    "no fee",
+    "no cost",
+    "not cost",
+    "nothing",
+    "no additional",
+    "no extra",
+    "waived",
+)
 """What names a price: any amount, or that there is none."""
 AMOUNT = ("$",)
 _LEAST = 50
