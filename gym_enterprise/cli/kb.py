@@ -85,7 +85,9 @@ def facts(
             "key": fact.key,
             "kind": fact.kind,
             "values": [_dated(fact, place) for place in range(len(fact.revisions))],
-            "stated": [f"{one.document}:{one.line}" for one in knowledge.stated_in(fact.key)],
+            "stated": list(
+                dict.fromkeys(f"{one.document}:{one.line}" for one in knowledge.stated_in(fact.key))
+            ),
         }
         for fact in knowledge.facts.values()
         if fact.key.startswith(prefix)
