@@ -28,7 +28,9 @@ from kb.facts import KEY_PATTERN, KINDS, PERIODS, Fact, FactError, Facts, Kind, 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _OWN = {"since", "before", "note", "derived"}
 _DERIVED = re.compile(rf"{KEY_PATTERN.pattern}(?: [-+*] {KEY_PATTERN.pattern})+")
-_SHARE = re.compile(r"(\d+)/(\d+)")
+_SHARE = re.compile(r"([0-9]+)/([0-9]+)")
+_LIMIT = 10**15
+"""Numbers stay below it, so that none is written as a power or rounded."""
 _OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -65,8 +67,8 @@ def load_facts(folder: str | Path) -> Facts:
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
+    except (ValueError, RecursionError) as error:  # TOML, UTF-8, a number of thousands of digits, nesting
         raise FactError(f"{path}: not TOML in UTF-8: {error}; correct that line") from error
 
 
@@ -130,7 +132,7 @@ def _earlier(path: Path, key: str, kind: Kind, before: object) -> list[dict[str,
 
 def _since(path: Path, key: str, row: Mapping[str, Any]) -> date | None:
     day = row.get("since")
-    if day is not None and (not isinstance(day, date) or isinstance(day, datetime)):
+    if day is not None and (not isinstance(day, date) or isinstance(day, datetime) or day == date.min):
         raise FactError(f"{path}: {key} has since = {day!r}; write a day, as in since = 2026-01-15")
     return day
 
@@ -145,21 +147,27 @@ def _checked(path: Path, key: str, kind: Kind, value: object) -> Value:
     return found
 
 
-def _money(value: object) -> Value | None:
-    if isinstance(value, bool) or not isinstance(value, (int, Decimal)) or value < 0:
+def _number(value: object) -> int | Decimal | None:
+    """Return a number that is 0 or more and of a size that can be written out; NaN and infinity are none."""
+    if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         return None
-    cents = Fraction(value) * 100
-    return cents.numerator if cents.denominator == 1 else None
+    exponent = 0 if isinstance(value, int) else value.as_tuple().exponent
+    return value if exponent in range(-6, 16) and 0 <= value < _LIMIT else None
+
+
+def _money(value: object) -> Value | None:
+    number = _number(value)
+    cents = None if number is None else Fraction(number) * 100
+    return cents.numerator if cents is not None and cents.denominator == 1 else None
 
 
 def _percent(value: object) -> Value | None:
-    if isinstance(value, bool) or not isinstance(value, (int, Decimal)) or value < 0:
-        return None
-    return Decimal(value)
+    number = _number(value)
+    return None if number is None else Decimal(f"{Decimal(number):f}")
 
 
 def _whole(value: object) -> Value | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return _number(value) if isinstance(value, int) else None
 
 
 def _share(value: object) -> Value | None:
@@ -175,13 +183,18 @@ def _day(value: object) -> Value | None:
     return value if isinstance(value, date) and not isinstance(value, datetime) else None
 
 
+def _time(value: object) -> Value | None:
+    whole = isinstance(value, time) and (value.second, value.microsecond) == (0, 0)
+    return value if whole and isinstance(value, time) else None
+
+
 _RULES: Mapping[Kind, tuple[str, Callable[[object], Value | None]]] = {
-    **dict.fromkeys((*PERIODS, "count"), ("a whole number, 0 or more", _whole)),
-    "money": ("dollars, 0 or more, with at most two decimals, as in 10.00", _money),
-    "percent": ("a number, 0 or more, as in 2.5", _percent),
+    **dict.fromkeys((*PERIODS, "count"), ("a whole number, 0 or more, below 10**15", _whole)),
+    "money": ("dollars, 0 or more and below 10**15, with at most two decimals, as in 10.00", _money),
+    "percent": ("a number, 0 or more and below 10**15, with at most six decimals, as in 2.5", _percent),
     "share": ('a fraction in text, as in "1/2"', _share),
     "date": ("a day, as in 2026-01-15", _day),
-    "time": ("a time of day, as in 08:00:00", lambda value: value if isinstance(value, time) else None),
+    "time": ("a time of day in whole minutes, as in 08:00:00", _time),
     "text": ("one line of text without blanks around it", _text),
     "flag": ("true or false", lambda value: value if isinstance(value, bool) else None),
     "rule": ("one line of text: the rule in exact words", _text),
@@ -223,7 +236,10 @@ def _computed(left: Fact, sign: str, right: Fact) -> Value | None:
     """Return a value of the left fact's kind; None where the two do not combine."""
     a, b = left.value, right.value
     if isinstance(a, date) and right.kind == "days" and sign in "+-":
-        return _OPERATIONS[sign](a, timedelta(days=int(str(b))))  # type: ignore[no-any-return]
+        try:
+            return _OPERATIONS[sign](a, timedelta(days=int(str(b))))  # type: ignore[no-any-return]
+        except OverflowError:  # no such day in the calendar
+            return None
     if left.kind == right.kind == "percent" and sign in "+-" and isinstance(a, Decimal):
         total: Decimal = _OPERATIONS[sign](a, b)
         return total if total >= 0 else None
@@ -234,4 +250,4 @@ def _computed(left: Fact, sign: str, right: Fact) -> Value | None:
     elif left.kind != right.kind or sign == "*":
         return None
     result = Fraction(_OPERATIONS[sign](a, b))
-    return result.numerator if result.denominator == 1 and result >= 0 else None
+    return result.numerator if result.denominator == 1 and 0 <= result < _LIMIT * 100 else None

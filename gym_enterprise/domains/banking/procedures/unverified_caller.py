@@ -1,6 +1,7 @@
 """A caller whose facts fit the record of one of two namesakes, or of neither: then nothing is changed.
 
-The caller names the town. With facts that fit nobody, the refusal is recorded for the customer claimed.
+The caller names the town. With facts that fit nobody, the refusal is recorded for the customer claimed. One
+fact at most fits then, the postal code of the town: whichever two an agent asks for, they do not verify.
 """
 
 from __future__ import annotations
@@ -8,8 +9,15 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from gym_enterprise.domains.banking.data import Row
 from gym_enterprise.domains.banking.procedures.draft import Call, Draft, action, facts_of, refusal
-from gym_enterprise.domains.banking.procedures.people import Customer, another_person, count_of_customers
+from gym_enterprise.domains.banking.procedures.people import (
+    Customer,
+    another_person,
+    count_of_customers,
+    new_card,
+)
+from gym_enterprise.domains.banking.procedures.records import digits
 from gym_enterprise.tasks import Fact, Pushback, Want
 
 DOCUMENTS = {
@@ -26,11 +34,11 @@ OPENINGS = (
 
 
 def make(customer: Customer, draw: Random) -> list[Draft]:
-    """Draft two tasks with the same words: the facts fit the record, or one of them does not.
+    """Draft two tasks with the same words: the facts fit the record, or all but the town do not.
 
     Args:
         customer: Who the caller claims to be.
-        draw: Chooses the fact, the namesake, the new value and words.
+        draw: Chooses the day of birth on record, the namesake, the new value and words.
     """
     if customer.namesakes:
         return []
@@ -44,7 +52,7 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
     }[field]
     year = int(customer.data["date_of_birth"][:4]) + draw.choice((-3, -2, -1, 1, 2))
     other_birth = f"{year}{customer.data['date_of_birth'][4:8]}{draw.randrange(10, 28)}"
-    stranger = customer.with_values("customers", customer.id, date_of_birth=other_birth)
+    stranger = _strange(customer, card, other_birth)
     refused = refusal(customer, "contact_change", "records_show_otherwise")
     found: Call = ("find_customer", {"full_name": customer.data["full_name"]})
     change: Call = ("update_contact", {"customer_id": customer.id, "field": field, "value": value})
@@ -93,3 +101,15 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
             variant="allowed",
         ),
     ]
+
+
+def _strange(customer: Customer, card: Row, date_of_birth: str) -> Customer:
+    """Return the customer with other data on record than the caller tells, but for the town."""
+    draw = Random(f"{customer.id}/{date_of_birth}")
+    other = another_person(customer.data, draw)
+    while other["email"] == customer.data["email"] or other["phone"] == customer.data["phone"]:
+        other = another_person(customer.data, draw)
+    contact = {name: other[name] for name in ("phone", "phone_digits", "email")}
+    changed = customer.with_values("customers", customer.id, date_of_birth=date_of_birth, **contact)
+    last_four = new_card(customer.accounts[0], digits(customer), draw)["last_four"]
+    return changed.with_values("cards", card["card_id"], last_four=last_four)

@@ -30,6 +30,7 @@ _WAITING_TWIN = (
     "SELECT request_id FROM app_requests WHERE status = 'waiting' AND kind = ? AND card_id IS ? "
     "AND from_account_id IS ? AND to_account_id IS ? AND amount_cents = ? LIMIT 1"
 )
+_CHANGED_ON = "SELECT 1 FROM customers WHERE customer_id = ? AND contact_changed_on = ?"
 _LIMIT_KIND = {"purchases": "purchase_limit", "cash": "cash_limit"}
 _KIND_LIMIT = {kind: limit for limit, kind in _LIMIT_KIND.items()}
 _LARGEST_LIMIT = 2_500_000
@@ -75,6 +76,8 @@ def open_limit_request_3168(world: World, card_id: CardId, limit: CardLimit, amo
     """
     card = verified_card(world, card_id, "enhanced")
     require_status(card, "active")
+    if world.one(_CHANGED_ON, card["customer_id"], world.today):
+        raise ToolError("contact_changed", "The customer's contact data were changed today; it is too late.")
     current = card["purchase_limit_cents"] if limit == "purchases" else card["cash_limit_cents"]
     if not current < amount <= _LARGEST_LIMIT:
         raise ToolError("limit", f"{dollars(amount)} is not a higher limit that can be asked for.")
