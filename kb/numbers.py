@@ -14,8 +14,8 @@ _ORDINALS = {
     "twelve": "twelfth",
 }
 _LARGE = (
-    "hundred", "thousand", "million", "dozen", "half", "halves", "quarter", "quarters", "twice", "thrice",
-    "double", "triple",
+    "hundred", "hundredth", "thousand", "thousandth", "million", "billion", "dozen", "fortnight", "couple of",
+    "half", "halves", "quarter", "quarters", "twice", "thrice", "double", "triple",
 )
 _UNITS = (
     "day", "week", "fortnight", "month", "quarter", "year", "hour", "minute", "second", "dollar", "cent",
@@ -65,8 +65,11 @@ _PLACES = {ordinal(number) for number in (*range(2, 20), *range(20, 100, 10))}
 _COUNTING = {*_ONES[2:], *_TENS[2:], *_PLACES}
 _WORDS = "|".join(sorted({*_COUNTING, *_LARGE}, key=lambda word: (-len(word), word)))
 _ONE_UNIT = rf"one\s+(?:(?:calendar|business|working|full)\s+)?(?:{'|'.join(_UNITS)})s?"
+_SIGNS = "²³¹⁰⁴-⁹¼-¾⅐-ↈ①-⓿"
+"""Raised digits, fractions, Roman numerals and circled numbers of one character, as in a set of them."""
 _NUMBER = re.compile(
-    rf"[$€£]?\d[\d.,:/-]*\d|[$€£]?\d|\b(?!third[ -]part)(?:{_WORDS})(?:s|ths|fold)?\b|\b{_ONE_UNIT}\b",
+    rf"[$€£]?\d[\d.,:/-]*\d|[$€£]?\d|[{_SIGNS}]|\b(?!third[ -]part)(?:{_WORDS})(?:s|ths|fold)?\b"
+    rf"|\b{_ONE_UNIT}\b",
     re.IGNORECASE,
 )
 

@@ -239,6 +239,18 @@ CONSENT_WORDS = word_set(
 )
 """A proposal of nothing but these names nothing: "Shall I go ahead?"."""
 
+_NOT = (
+    r"(?:i|we) (?:will|would|shall|should|do|am|are) not|(?:i|we) (?:wont|dont|wouldnt|shouldnt)|im not"
+    r"|(?:will|would|shall|should|may|could|if) (?:i|we) (?:not|never|do not|dont)|(?:i|we) (?:\w+ )?never"
+)
+_ALL = r"your other|(?:all|both)(?: of)?(?: your| the)?|every(?: one of your)?|each(?: of your)?"
+NOT_DOING = re.compile(
+    rf" (?:{_NOT})(?! (?:able|see|know|have|find|think|only) )(?: \w+){{1,4}}(?= )"
+    r"| (?:instead of|rather than)(?: \w+){1,4}(?= )"
+    rf"| (?:shall|should|may|can|could) (?:i|we) (?:\w+ ){{1,2}}(?:{_ALL}) cards?(?= )"
+)
+"""What is left undone, or done to other cards: a yes to it is no yes to doing it to the right one."""
+
 READBACK = _any_of(
     "correct|right|accurate|confirm|verify|is that|is this|is it|so thats|on file|change|update|set"
 )

@@ -122,6 +122,14 @@ def test_a_sound_knowledge_base_passes_every_check(tmp_path: Path) -> None:
         ("| a | 5 |", 1),
         ("In `3 days`.", 1),  # backticks excuse names, not amounts
         ("1. The 2. item", 1),
+        ("A hundredth of it.", 1),
+        ("A billion.", 1),
+        ("Wait a\nfortnight.", 2),
+        ("It takes a couple of days.", 1),
+        ("See the note².", 1),
+        ("It is ½ of it.", 1),
+        ("Part Ⅳ of it.", 1),
+        ("It is ٣ dollars.", 1),
     ],
 )
 def test_a_number_that_no_fact_gives_is_found(tmp_path: Path, text: str, line: int) -> None:
@@ -231,3 +239,22 @@ def test_the_successor_may_name_what_it_supersedes(tmp_path: Path) -> None:
 )
 def test_a_title_in_italics_is_that_of_a_document_in_force(tmp_path: Path, text: str, wrong: bool) -> None:
     assert found(tmp_path, more=('title = "More"', text)) == [("reference", "more:1")] * wrong
+
+
+def test_documents_that_replace_each_other_in_a_circle_are_found(tmp_path: Path) -> None:
+    text = "**Superseded by {{ doc %s }}.**"
+    for name, by in (("here", "there"), ("there", "here")):
+        front = f'title = "Of {name}"\nstatus = "superseded"\nsuperseded_by = "{by}"\nsupersedes = "{by}"'
+        (tmp_path / f"{name}.md").write_text(f'+++\nid = "{name}"\n{front}\n+++\n\n{text % by}\n')
+    places = found(tmp_path)
+    assert places == [("superseded", "here"), ("superseded", "there")]
+
+
+def test_two_documents_of_one_title_are_found(tmp_path: Path) -> None:
+    assert found(tmp_path, more=('title = "Fees"', "They are good.")) == [("reference", "more:0")]
+
+
+@pytest.mark.parametrize("uncounted", ['"one of"', "[2]", "true"])
+def test_exceptions_that_are_no_list_of_texts_are_refused_by_document(tmp_path: Path, uncounted: str) -> None:
+    with pytest.raises(DocumentError, match=r"more\.md: uncounted is .*give a list of texts"):
+        found(tmp_path, more=(f'title = "More"\nuncounted = {uncounted}', "They are good."))

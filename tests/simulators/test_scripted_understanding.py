@@ -191,6 +191,36 @@ def test_it_agrees_to_nothing_that_it_did_not_ask_for() -> None:
     assert said.endswith("Please freeze my card.")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I will not freeze the card. Is that fine?",
+        "I won't freeze your card, is that okay?",
+        "Should I not freeze the card?",
+        "Is it okay if we don't freeze the card?",
+        "Shall I freeze your other card?",
+        "Shall I freeze all of your cards?",
+        "Would it be fine if I never freeze the card?",
+    ],
+)
+def test_leaving_it_undone_or_doing_it_to_other_cards_gets_no_yes(line: str) -> None:
+    said = reply(line)
+    assert not said.lower().startswith("yes")
+    assert said.endswith("Please freeze my card.")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I do not see a freeze on the card. Shall I freeze it?",
+        "If you do not object, shall I freeze the card?",
+        "I will freeze the card and not cancel it. Is that fine?",
+    ],
+)
+def test_a_denial_of_something_else_takes_nothing_back(line: str) -> None:
+    assert reply(line).lower().startswith("yes")
+
+
 def test_a_proposal_that_names_nothing_is_agreed_to_for_its_wants_only() -> None:
     assert reply("Shall I proceed?").endswith("Please freeze my card.")
 
