@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gym_enterprise.envs.numeric.observed import Observed
+from gym_enterprise.envs.numeric.observed import Observed, call_of
 from gym_enterprise.envs.numeric.parameters import (
     FREE_TEXT,
     GENERIC,
@@ -55,6 +55,8 @@ _GOODBYE: Mapping[Seat, str] = {
     "agent": "Thank you for getting in touch. Goodbye.",
     "user": "Thank you, that is all. Goodbye.",
 }
+_FIRST = ("greet", "open")
+"""What is said as the first thing only."""
 _TYPED = ("date", "dollars", "email", "phone", "id")
 
 
@@ -138,6 +140,7 @@ class Menu:
         named = [p for name, given in read.items() if name not in (UNLOCK, GIVE) for p in given if p.named]
         self.names = tuple(dict.fromkeys(p.name for p in named))
         """Arguments for which values are looked out for."""
+        self._looked_for = frozenset((*self.names, "tool_name", *(name.replace(" ", "_") for name in asks)))
         wanted = dict.fromkeys(p.name for p in named if p.asked_for)
         searched = any(p.name in SEARCH for given in read.values() for p in given)
         self.topics = list(topics if topics is not None else _topics(read) if searched else ())
@@ -183,9 +186,11 @@ class Menu:
             observed: What the seat has seen.
         """
         if 1 <= index <= len(self.acts):
-            words = self._words(index - 1, observed)
-            kind = "stop" if self.acts[index - 1].kind == "goodbye" else "message"
-            return None if words is None else {"type": kind, "content": words}
+            if not self._open_acts(observed)[index - 1]:
+                return None
+            act, line = self.acts[index - 1], observed.lines[index - 1]
+            words = self._instruction(act.number, observed) if act.kind == "instruct" else line
+            return {"type": "stop" if act.kind == "goodbye" else "message", "content": words}
         blocks = self._opened(observed) if index >= self.opened else self._listed.get(index, ())
         for block in blocks:
             place = index - block.start
@@ -226,17 +231,14 @@ class Menu:
         observed.changed.clear()
         for block in stale:
             observed.fillings.pop(block.tool, None)
-            end = block.start + len(self._fillings(block, observed))
+            end = block.start + len(self._ways(block, observed)) * len(block.choices)
             calls[block.start : end] = 1
             calls[end : block.start + block.size] = 0
+            if spent := observed.spent.get(block.tool):
+                for place, arguments in enumerate(self._fillings(block, observed), start=block.start):
+                    calls[place] = arguments not in spent
         mask = calls.copy()
-        for number in range(len(self.acts)):
-            mask[1 + number] = self._words(number, observed) is not None
-        for block in self._blocks(observed) if observed.spent else ():
-            for spent in observed.spent.get(block.tool, ()):
-                for place, arguments in enumerate(self._fillings(block, observed)):
-                    if arguments == spent:
-                        mask[block.start + place] = 0
+        mask[1 : 1 + len(self.acts)] = self._open_acts(observed)
         return mask
 
     # -- things to say ----------------------------------------------------------------------------------
@@ -247,23 +249,24 @@ class Menu:
         Args:
             view: Its view of the task.
         """
-        return Observed(view, tuple(_line(act, view) for act in self.acts))
+        return Observed(view, tuple(_line(act, view) for act in self.acts), self._looked_for)
 
-    def _words(self, number: int, observed: Observed) -> str | None:
-        """Return what the act with this number says now, or None where it is closed."""
-        act, line = self.acts[number], observed.lines[number]
-        spoken = observed.counts["own_messages"] > 0
-        if act.kind == "ask":
-            return None if line in observed.said or observed.values_of(act.asked) else line
-        if act.kind == "instruct":
-            return self._instruction(act.number, observed) if observed.handed else None
-        if act.kind in ("greet", "open"):
-            return None if spoken else line
-        return line if spoken or self.seat == "agent" else None
+    def _open_acts(self, observed: Observed) -> list[bool]:
+        """Return which acts are open, in their order."""
+        said, spoken = observed.said, observed.counts["own_messages"] > 0
+        others = spoken or self.seat == "agent"
+        return [
+            not (line in said or observed.values_of(act.asked))
+            if act.kind == "ask"
+            else not spoken
+            if act.kind in _FIRST
+            else act.number < len(observed.handed)
+            if act.kind == "instruct"
+            else others and line is not None
+            for act, line in zip(self.acts, observed.lines, strict=True)
+        ]
 
-    def _instruction(self, number: int, observed: Observed) -> str | None:
-        if number >= len(observed.handed):
-            return None
+    def _instruction(self, number: int, observed: Observed) -> str:
         name = list(observed.handed)[number]
         filled = self._fillings(self._block(0, name, parameters_of(observed.handed[name])), observed)
         told = f" with {json.dumps(filled[0], ensure_ascii=False)}" if filled and filled[0] else ""
@@ -277,11 +280,7 @@ class Menu:
         wanted = 1 + len(self.topics) if any(p.name in SEARCH for p in filled) else RANKS
         ranks = max(1, min(wanted, limit // len(choices))) if filled else 1
         names = {source for parameter in filled for source in _sources(parameter, name)}
-        return Block(start, name, filled, choices, ranks, frozenset(names))
-
-    def _blocks(self, observed: Observed) -> list[Block]:
-        """Return the blocks of the tools that the seat has in this episode."""
-        return [block for block in self.blocks if block.tool in observed.tools] + self._opened(observed)
+        return Block(start, name, filled, choices, ranks, frozenset((*names, call_of(name))))
 
     def _opened(self, observed: Observed) -> list[Block]:
         """Return the blocks of discoverable tools that the seat came to."""
@@ -294,17 +293,17 @@ class Menu:
 
     def _fillings(self, block: Block, observed: Observed) -> list[dict[str, Any]]:
         """Return the arguments of the entries of a block that can be filled, in order."""
-        if block.tool not in observed.fillings:
-            ways = self._ways(block, observed)
-            filled = [{**way, **choice} for way in ways for choice in block.choices]
-            observed.fillings[block.tool] = filled
-        return observed.fillings[block.tool]
+        return [{**way, **choice} for way in self._ways(block, observed) for choice in block.choices]
 
     def _ways(self, block: Block, observed: Observed) -> list[dict[str, Any]]:
-        """Return the ways to fill the values that a tool's schema does not list, the most recent first.
+        """Return the ways to fill the values that a tool's schema does not list, the most recent first."""
+        ways = observed.fillings.get(block.tool)
+        if ways is None:
+            ways = observed.fillings[block.tool] = self._filled(block, observed)
+        return ways
 
-        Optional values are filled with what is known, or left out.
-        """
+    def _filled(self, block: Block, observed: Observed) -> list[dict[str, Any]]:
+        """Work them out. Optional values are filled with what is known, or left out."""
         needed: dict[str, list[Any]] = {}
         known: dict[str, Any] = {}
         for parameter in block.filled:

@@ -55,10 +55,14 @@ class Observed:
     Args:
         view: What the seat knows at the start: its tools and, for the user, its own scenario.
         lines: What the things to say of the seat's menu are in this episode; None where there is no such thing.
+        names: The arguments for which values are looked out for.
     """
 
-    def __init__(self, view: View, lines: tuple[str | None, ...] = ()) -> None:
+    def __init__(
+        self, view: View, lines: tuple[str | None, ...] = (), names: frozenset[str] = frozenset()
+    ) -> None:
         self.lines = lines
+        self._names = names
         self.seat = view.seat
         self.scenario = view.scenario
         """The user's own scenario; None for the agent."""
@@ -67,9 +71,10 @@ class Observed:
         self.values: dict[str, list[Any]] = {}
         """Values by name, the latest first: fields of results, and what the partner called something."""
         self.changed: set[str] = set()
-        """Names of values that have changed since a menu looked; also "(told)", "(latest)" and "(tools)"."""
+        """Names of values that have changed since a menu looked; also "(told)", "(latest)", "(tools)"
+        and, for calls that were made, `call_of` their tool."""
         self.fillings: dict[str, list[dict[str, Any]]] = {}
-        """What a menu worked out of the values, by tool: a cache, from which it takes what has changed."""
+        """The ways that a menu found to fill a tool's arguments: a cache, from which it takes what has changed."""
         self.calls: Mask | None = None
         """What a menu worked out of them: a cache."""
         self.mask: Mask | None = None
@@ -96,7 +101,6 @@ class Observed:
         self.bags: dict[str, Bag] = {name: np.zeros(size, np.float32) for name, size in BAGS.items()}
         self.records: set[str] = set()
         """Ids of records that were in results."""
-        self._related: dict[str, list[str]] = {}
         self._found: dict[str, list[Any]] = {}
         script = view.scenario.script if view.scenario else None
         self._learn({key: [fact.value] for key, fact in script.facts.items()} if script else {})
@@ -126,17 +130,17 @@ class Observed:
         """
         values = self._found.get(name)
         if values is None:
-            if name not in self._related:
-                self._related[name] = [other for other in self.values if _related(name, other)]
-            own = self.values.get(name, [])
-            others = [value for other in self._related[name] for value in self.values[other]]
-            values = self._found[name] = [*own, *others]
+            others = [other for other in self.values if _related(name, other)]
+            values = [*self.values.get(name, ()), *(value for other in others for value in self.values[other])]
+            if name in self._names:
+                self._found[name] = values
         return values
 
     # -- inside ---------------------------------------------------------------------------------------
 
     def _hear(self, text: str) -> None:
         self.counts["partner_messages"] += 1
+        self.changed.update(map(call_of, self.spent))
         self.last, self.latest, self.spent = "heard", text, {}
         heard, latest = _buckets(text)
         self.bags["heard"][heard] = 1
@@ -156,6 +160,7 @@ class Observed:
         if name == USE and isinstance(arguments, dict):  # what was called is the tool that it names
             name, arguments = str(arguments.get("name")), arguments.get("arguments")
         self.spent.setdefault(name, []).append(arguments)
+        self.changed.add(call_of(name))
         self.last_tool = name
         if not outcome.get("ok"):
             self.counts["own_errors"] += 1
@@ -189,18 +194,13 @@ class Observed:
 
     def _learn(self, found: dict[str, list[Any]]) -> None:
         for name, values in found.items():
-            before = self.values.get(name)
-            merged = _merged(values, before or [])
-            if merged == before:
-                continue
-            self.values[name] = merged
-            self.changed.add(name)
-            for wanted, others in self._related.items():
-                if before is None and _related(wanted, name):
-                    others.append(name)
-                if name == wanted or name in others:
-                    self.changed.add(wanted)
-                    self._found.pop(wanted, None)
+            before = self.values.get(name, [])
+            merged = _merged(values, before)
+            if merged != before:
+                self.values[name] = merged
+                for argument in _fed_by(self._names, name):
+                    self._found.pop(argument, None)
+                self.changed.update(_fed_by(self._names, name))
 
     def _open(self, text: str, handed: bool = False) -> None:
         """Note a tool that a text from the environment describes, if it describes one."""
@@ -251,10 +251,26 @@ def fields_of(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield key, value
 
 
+def call_of(tool: str) -> str:
+    """Return what stands in `Observed.changed` for a call of a tool.
+
+    Example:
+        >>> call_of("freeze_card")
+        '(call of freeze_card)'
+    """
+    return f"(call of {tool})"
+
+
 @lru_cache(maxsize=16384)
 def _related(name: str, other: str) -> bool:
     """Whether one of two different names is the end of the other, at a word."""
     return name != other and (name.endswith(f"_{other}") or other.endswith(f"_{name}"))
+
+
+@lru_cache(maxsize=4096)
+def _fed_by(names: frozenset[str], name: str) -> frozenset[str]:
+    """Return the arguments for which a value of this name is good, and the name itself."""
+    return frozenset((name, *(other for other in names if _related(other, name))))
 
 
 def _merged(new: Iterable[Any], old: list[Any]) -> list[Any]:

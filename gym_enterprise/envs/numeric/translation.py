@@ -104,11 +104,8 @@ class Translation:
 
     def observation(self, episode: Episode, seat: Seat) -> Vector | dict[str, Any]:
         """Return a seat's observation; a fresh array, or a dictionary of them."""
-        observed, to_move = self.observed(episode, seat), episode.turn == seat
-        vector = self._features[seat].vector(observed, self._length, episode.step, to_move)
-        if not self._mask_in_obs:
-            return vector
-        return {"observation": vector, "action_mask": self.menus[seat].mask(observed, self.entries, to_move)}
+        seen: Vector | dict[str, Any] = self.both(episode, seat, {})[0]
+        return seen
 
     def mask(self, episode: Episode, seat: Seat) -> Mask:
         """Return which entries of a seat's menu are open; a fresh array."""
@@ -116,8 +113,15 @@ class Translation:
 
     def info(self, episode: Episode, seat: Seat, info: Mapping[str, Any]) -> dict[str, Any]:
         """Return a seat's info: its mask, and at the end the numbers of the environment's own info."""
-        numbers = {name: info[name] for name in NUMBERS if name in info}
-        return {"action_mask": self.mask(episode, seat), **numbers}
+        return {"action_mask": self.mask(episode, seat)} | numbers_of(info)
+
+    def both(self, episode: Episode, seat: Seat, info: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Return a seat's observation and info."""
+        observed, to_move = self.observed(episode, seat), episode.turn == seat
+        vector = self._features[seat].vector(observed, self._length, episode.step, to_move)
+        mask = self.menus[seat].mask(observed, self.entries, to_move)
+        seen = {"observation": vector, "action_mask": mask.copy()} if self._mask_in_obs else vector
+        return seen, {"action_mask": mask} | numbers_of(info)
 
     def action(self, episode: Episode, seat: Seat, index: Any) -> dict[str, Any]:
         """Return the action that an entry stands for now.
@@ -167,3 +171,8 @@ class Translation:
     def __getstate__(self) -> dict[str, Any]:
         # What was seen follows from the history, so it is read again; no task travels in a pickle.
         return {**self.__dict__, "_episode_of": None, "_memories": {}}
+
+
+def numbers_of(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers that an environment's info has at the end."""
+    return {name: info[name] for name in NUMBERS if name in info}

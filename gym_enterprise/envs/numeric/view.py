@@ -112,5 +112,4 @@ class NumericView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._translation.feature_names(self._inner.role)
 
     def _seen(self, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        episode, role = self._inner.episode, self._inner.role
-        return self._translation.observation(episode, role), self._translation.info(episode, role, info)
+        return self._translation.both(self._inner.episode, self._inner.role, info)
