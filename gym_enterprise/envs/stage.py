@@ -256,7 +256,7 @@ class Staged:
 
     @property
     def max_steps(self) -> int:
-        """The budget of steps that players can know: the environment's, or the domain's, not that of a task."""
+        """The budget of steps that players can know: the environment's or the domain's, not a task's."""
         return self._stage.max_steps or self._stage.domain.max_steps
 
     @property

@@ -314,7 +314,9 @@ class Menu:
                 needed[parameter.name] = values
             elif values:
                 known[parameter.name] = values[0]
-        ways = [dict(zip(needed, way, strict=True)) for way in _closest_first(list(needed.values()), block.ranks)]
+        ways = [
+            dict(zip(needed, way, strict=True)) for way in _closest_first(list(needed.values()), block.ranks)
+        ]
         if known:
             ways = [version for way in ways for version in ({**way, **known}, way)]
         return ways[: block.ranks]
@@ -347,7 +349,10 @@ def _acts(seat: Seat, asks: Iterable[str]) -> tuple[Act, ...]:
     said = [Act(kind, words) for kind, words in _SAYINGS[seat].items()]
     goodbye = Act("goodbye", _GOODBYE[seat])
     if seat == "agent":
-        asked = [Act("ask", f"Please tell me your {name.replace('_', ' ')}.", name.replace(" ", "_")) for name in asks]
+        asked = [
+            Act("ask", f"Please tell me your {name.replace('_', ' ')}.", name.replace(" ", "_"))
+            for name in asks
+        ]
         return (*said, *asked, *(Act("instruct", number=number) for number in range(OPENED)), goodbye)
     scripted = {"tell": FACTS, "want": WANTS, "insist": PUSHBACKS}
     numbered = [Act(kind, number=number) for kind, count in scripted.items() for number in range(count)]

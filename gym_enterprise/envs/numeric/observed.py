@@ -33,7 +33,9 @@ LAST = ("heard", "said", "worked", "failed", "note")
 worked or failed, a note of the environment."""
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_NAMED = re.compile(r"(?:^|[\s,;*-])([a-z][a-z _-]{1,48}?)[`*\"]*\s*(?:\bis\b|\bare\b|:|=)\s*(.+)$", re.IGNORECASE)
+_NAMED = re.compile(
+    r"(?:^|[\s,;*-])([a-z][a-z _-]{1,48}?)[`*\"]*\s*(?:\bis\b|\bare\b|:|=)\s*(.+)$", re.IGNORECASE
+)
 _OWNER = re.compile(r"^(?:and |also |yes |the |my |your |our |its |their )+", re.IGNORECASE)
 _TYPED = re.compile(
     r"(?P<date>\b\d{4}-\d{2}-\d{2}\b)"
@@ -54,7 +56,7 @@ class Observed:
 
     Args:
         view: What the seat knows at the start: its tools and, for the user, its own scenario.
-        lines: What the things to say of the seat's menu are in this episode; None where there is no such thing.
+        lines: What the seat's menu has to say in this episode; None where there is no such thing.
         names: The arguments for which values are looked out for.
     """
 
@@ -74,7 +76,7 @@ class Observed:
         """Names of values that have changed since a menu looked; also "(told)", "(latest)", "(tools)"
         and, for calls that were made, `call_of` their tool."""
         self.fillings: dict[str, list[dict[str, Any]]] = {}
-        """The ways that a menu found to fill a tool's arguments: a cache, from which it takes what has changed."""
+        """The ways that a menu found to fill a tool's arguments: a cache."""
         self.calls: Mask | None = None
         """What a menu worked out of them: a cache."""
         self.mask: Mask | None = None
@@ -131,7 +133,10 @@ class Observed:
         values = self._found.get(name)
         if values is None:
             others = [other for other in self.values if _related(name, other)]
-            values = [*self.values.get(name, ()), *(value for other in others for value in self.values[other])]
+            values = [
+                *self.values.get(name, ()),
+                *(value for other in others for value in self.values[other]),
+            ]
             if name in self._names:
                 self._found[name] = values
         return values

@@ -30,7 +30,7 @@ class Parameter:
 
     name: str
     kind: str
-    """Its JSON type: "string", "number", "integer", "boolean", "array", "object"; the last two are never filled."""
+    """Its JSON type; one of "array" or "object" is never filled."""
     required: bool
     choices: tuple[Any, ...] = ()
     """All its values, where the schema lists them."""
@@ -51,7 +51,7 @@ class Parameter:
 
     @property
     def asked_for(self) -> bool:
-        """Whether a partner can be asked for it: it has a name, and is no id of a record or name of a tool."""
+        """Whether a partner can be asked for it: it has a name, and is no id and no name of a tool."""
         return self.named and self.name.rpartition("_")[2] != "id" and not self.name.endswith("tool_name")
 
     def fit(self, value: Any) -> Any:
@@ -88,6 +88,8 @@ def _parameter(name: str, schema: Schema, required: bool) -> Parameter:
     inner = next((part for part in schema.get("anyOf", ()) if part.get("type") != "null"), schema)
     kind = str(inner.get("type", "string" if "enum" in inner or "const" in inner else "object"))
     choices = tuple(inner["enum"]) if "enum" in inner else (inner["const"],) if "const" in inner else ()
+    if name == "arguments":  # of a tool that calls another one: an object, whatever the schema says
+        kind = "object"
     if kind == "boolean" and not choices:
         choices = (False, True)
     return Parameter(name, kind, required, choices, str(inner.get("format", "")))
@@ -99,7 +101,9 @@ def choices_of(parameters: tuple[Parameter, ...], limit: int) -> tuple[dict[str,
     An optional one is left out first.
     """
     listed = [parameter for parameter in parameters if parameter.choices]
-    options = [(*parameter.choices,) if parameter.required else (None, *parameter.choices) for parameter in listed]
+    options = [
+        (*parameter.choices,) if parameter.required else (None, *parameter.choices) for parameter in listed
+    ]
     ways: Iterator[tuple[Any, ...]] = itertools.product(*options)
     return tuple(
         {parameter.name: value for parameter, value in zip(listed, way, strict=True) if value is not None}

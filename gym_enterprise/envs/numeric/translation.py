@@ -87,7 +87,7 @@ class Translation:
         return Discrete(self.entries)
 
     def feature_names(self, seat: Seat) -> tuple[str, ...]:
-        """Return the names of all features of a seat; those that make the vectors equally long are "unused"."""
+        """Return the names of a seat's features; "unused" ones make the vectors equally long."""
         names = self._features[seat].names
         return names + ("unused",) * (self._length - len(names))
 
@@ -139,7 +139,11 @@ class Translation:
         """
         if isinstance(index, np.ndarray) and index.size == 1:
             index = index.item()
-        if isinstance(index, bool) or not isinstance(index, int | np.integer) or not 0 <= index < self.entries:
+        if (
+            isinstance(index, bool)
+            or not isinstance(index, int | np.integer)
+            or not 0 <= index < self.entries
+        ):
             raise InvalidAction(f"an action is a number from 0 to {self.entries - 1}, got {index!r:.80}")
         if episode.done:
             return {"type": "stop"}  # the environment says that it is over, whatever the action

@@ -25,9 +25,9 @@ class NumericView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                         `user_faults`; nothing but numbers
     ==================  ===================================================================================
 
-    The menu is made anew each turn from what the seat has observed: things to ask for and to say, and calls of
-    its tools with values that it has seen. An entry has the same meaning in every episode; what it does now is
-    in `menu()`. Entry 0 waits: it is open exactly when no other is, so that a mask is never all zeros.
+    The menu is made anew each turn from what the seat has observed: things to ask for and to say, and calls
+    of its tools with values that it has seen. An entry has the same meaning in every episode; what it does
+    now is in `menu()`. Entry 0 waits: it is open exactly when no other is, so that no mask is all zeros.
 
     Nothing that a seat cannot see reaches features or menu: both are functions of its view of the task (its
     tools; for the user, its own scenario), its history, and the environment's budgets.
@@ -36,9 +36,9 @@ class NumericView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         env: A `SingleAgentEnv`, wrapped or not.
         mask_in_obs: Whether to put the mask into the observation too.
         illegal: What becomes of an entry that is closed: "answer" answers it with an error to read, which
-            counts as a failed call, and keeps the turn; "raise" raises `InvalidAction`, and nothing is changed.
-        asks: Further things for the agent to ask for, such as "new phone"; by default what its tools' arguments
-            are called.
+            counts as a failed call, and keeps the turn; "raise" raises `InvalidAction` and changes nothing.
+        asks: Further things for the agent to ask for, such as "new phone"; in any case those that its tools'
+            arguments name.
         topics: What to search for besides the partner's words; by default the names of the tools.
         texts: Further values for arguments of tools, by the argument's name.
 
