@@ -7,7 +7,7 @@ Run (each seed takes about ten minutes; a run that was stopped goes on where it 
     python examples/ppo_numeric.py --seed 3
     python examples/ppo_numeric.py --plot docs/ppo_numeric.png
 
-The agent sees a conversation as 382 numbers and picks from a menu of 253 entries (`NumericView`); the
+The agent sees a conversation as some 380 numbers and picks from a menu of 250 entries (`NumericView`); the
 scripted customer answers. It has to ask for what it needs, find and verify the customer, list the right card,
 and make the one right change: freeze it for the reason that follows from the customer's story, or lower the
 limit that the customer named to the amount named. The reward is 1 if the records are then exactly as they
@@ -39,9 +39,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 from torch import Tensor, nn
 
+from gym_enterprise import load_domain
 from gym_enterprise.domains.banking import procedures
 from gym_enterprise.envs import NumericView, SingleAgentEnv
 
@@ -135,11 +136,12 @@ def train(seed: int, minutes: float, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     saved = out / "checkpoint.pt"
     folder = Path(tempfile.mkdtemp())
+    load_domain("banking")  # once, before it is shared by all processes
     makers = [
         partial(make_env, write_tasks(folder / f"{number}.jsonl", seed * 100 + number, TRAIN_TASKS, "train"))
         for number in range(ENVS)  # customers of its own for each environment
     ]
-    envs = SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
+    envs = AsyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)  # a process each
     test_env = make_env(write_tasks(folder / "test.jsonl", 0, TEST_TASKS, "test"))
     held_out = [json.loads(line)["id"] for line in (folder / "test.jsonl").read_text().splitlines()]
     labels = [test_env.describe(entry) for entry in range(int(test_env.action_space.n))]

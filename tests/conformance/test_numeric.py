@@ -1,4 +1,4 @@
-"""Item 10 of the checklist: the suites again, through NumericView, the mask in the observation or beside it."""
+"""Item 10 of the checklist: the suites again, through NumericView, the mask in the observation or not."""
 
 import warnings
 

@@ -9,7 +9,8 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete
-from gymnasium.utils.env_checker import check_env
+from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from pettingzoo.test.example_envs import generated_agents_env_v0
 
 from gym_enterprise import InvalidAction, UsageError, banking_v0
@@ -373,6 +374,24 @@ def test_going_back_in_time_shows_the_past():
     translation = view._translation
     assert np.array_equal(translation.observation(episode, "agent"), start)
     assert np.array_equal(translation.mask(episode, "agent"), info["action_mask"])
+
+
+@pytest.mark.slow
+def test_processes_with_shared_memory_give_the_same_values():
+    def make():
+        return NumericView(gymnasium.make("Banking-v0", **BANK), mask_in_obs=True)
+
+    vectors = SyncVectorEnv([make] * 2), AsyncVectorEnv([make] * 2)
+    seen = [envs.reset(seed=3)[0] for envs in vectors]
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        assert data_equivalence(*seen)
+        numbers = [int(rng.choice(np.flatnonzero(mask))) for mask in seen[0]["action_mask"]]
+        steps = [envs.step(numbers) for envs in vectors]
+        assert data_equivalence(steps[0][1:4], steps[1][1:4])
+        seen = [step[0] for step in steps]
+    for envs in vectors:
+        envs.close()
 
 
 def test_other_wrappers_for_text_do_not_fit_on_top_and_say_so():

@@ -128,7 +128,7 @@ def test_tianshou_plays_both_players_in_turn():
     assert len(envs.reset()[0]) == 2
 
 
-@pytest.mark.parametrize("library", ["torchrl", "supersuit", "ray", "tianshou"])
+@pytest.mark.parametrize("library", ["torchrl", "supersuit", "ray.rllib.env", "tianshou"])
 def test_the_pages_example_of_a_library_runs(library, capsys):
     pytest.importorskip(library)
     text = PAGE.read_text()

@@ -96,7 +96,8 @@ class Features:
         known = [len(observed.values_of(name)) / FEW for name in self._menu.names]
         vector[begins["known"] : begins["known"] + len(known)] = known
         for number, line in enumerate(observed.lines if observed.said else ()):
-            vector[begins["said"] + number] = observed.said.get(line, 0) / FEW
+            if line is not None:
+                vector[begins["said"] + number] = observed.said.get(line, 0) / FEW
         for group, calls in (("worked", observed.worked), ("failed", observed.failed)):
             for tool, count in calls.items():
                 if place := places.get(f"{group}: {tool}"):

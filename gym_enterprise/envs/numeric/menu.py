@@ -395,7 +395,8 @@ def _closest_first(lists: Sequence[Sequence[Any]], limit: int) -> list[tuple[Any
     """Return combinations of one value of each list, early values first; no value stands in one twice."""
     if len(lists) < 2:
         return [(value,) for value in lists[0][:limit]] if lists else [()]
-    places = itertools.product(*(range(min(len(values), limit)) for values in lists))
+    most = limit if len(lists) < 4 else 2  # of each list, lest there be thousands
+    places = itertools.product(*(range(min(len(values), most)) for values in lists))
     ways: list[tuple[Any, ...]] = []
     for place in sorted(places, key=lambda place: (sum(place), place)):
         way = tuple(values[index] for values, index in zip(lists, place, strict=True))

@@ -60,8 +60,9 @@ class NumericView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         topics: Sequence[str] | None = None,
         texts: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        hints = {"asks": asks, "topics": topics, "texts": texts}
-        RecordConstructorArgs.__init__(self, mask_in_obs=mask_in_obs, illegal=illegal, **hints)
+        RecordConstructorArgs.__init__(
+            self, mask_in_obs=mask_in_obs, illegal=illegal, asks=asks, topics=topics, texts=texts
+        )
         gymnasium.Wrapper.__init__(self, env)
         inner = env.unwrapped
         if not isinstance(inner, SingleAgentEnv):
