@@ -140,8 +140,9 @@ class Menu:
         named = [p for name, given in read.items() if name not in (UNLOCK, GIVE) for p in given if p.named]
         self.names = tuple(dict.fromkeys(p.name for p in named))
         """Arguments for which values are looked out for."""
-        self._looked_for = frozenset((*self.names, "tool_name", *(name.replace(" ", "_") for name in asks)))
-        wanted = dict.fromkeys(p.name for p in named if p.asked_for)
+        asks = [name.replace(" ", "_") for name in asks]
+        self._looked_for = frozenset((*self.names, "tool_name", *asks))
+        wanted = [p.name for p in named if p.asked_for]
         searched = any(p.name in SEARCH for given in read.values() for p in given)
         self.topics = list(topics if topics is not None else _topics(read) if searched else ())
         self.acts = _acts(seat, dict.fromkeys([*wanted, *asks]))
@@ -256,7 +257,7 @@ class Menu:
         said, spoken = observed.said, observed.counts["own_messages"] > 0
         others = spoken or self.seat == "agent"
         return [
-            not (line in said or observed.values_of(act.asked))
+            not (line in said or act.asked in observed.values)
             if act.kind == "ask"
             else not spoken
             if act.kind in _FIRST
@@ -349,10 +350,7 @@ def _acts(seat: Seat, asks: Iterable[str]) -> tuple[Act, ...]:
     said = [Act(kind, words) for kind, words in _SAYINGS[seat].items()]
     goodbye = Act("goodbye", _GOODBYE[seat])
     if seat == "agent":
-        asked = [
-            Act("ask", f"Please tell me your {name.replace('_', ' ')}.", name.replace(" ", "_"))
-            for name in asks
-        ]
+        asked = [Act("ask", f"Please tell me your {name.replace('_', ' ')}.", name) for name in asks]
         return (*said, *asked, *(Act("instruct", number=number) for number in range(OPENED)), goodbye)
     scripted = {"tell": FACTS, "want": WANTS, "insist": PUSHBACKS}
     numbered = [Act(kind, number=number) for kind, count in scripted.items() for number in range(count)]
