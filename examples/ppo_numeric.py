@@ -19,8 +19,8 @@ The manner is that of CleanRL's `ppo.py`; the paper is https://arxiv.org/abs/170
 * Closed entries get a logit of minus infinity, in acting and in learning (https://arxiv.org/abs/2006.14171).
 * Before learning, the tools are equally likely, not the entries: one with 56 entries would drown the rest.
 * Exploration is paid by the count of states, beta / sqrt(n) (https://arxiv.org/abs/1611.04717), where a state
-  is the set of values known and of tools that have worked. It fades as states are seen again; success, as
-  printed and plotted, is the reward alone.
+  is the set of values known and of tools that have worked. It fades as states are seen again, and ends after
+  a third of the steps; success, as printed and plotted, is the reward alone.
 * Advantages are not divided by their deviation while there is nothing to tell apart.
 * The budget of steps ends an episode for good, as the share of it that is left is among the numbers seen.
 """
@@ -52,9 +52,9 @@ ENVS, STEPS = 16, 128
 EPOCHS, MINIBATCHES = 4, 4
 GAMMA, LAMBDA, CLIP, VALUE_WEIGHT, ENTROPY_WEIGHT, MAX_NORM = 0.99, 0.95, 0.2, 0.5, 0.01, 0.5
 LEARNING_RATE = 1e-3
-"""At the start; it falls to zero with the minutes."""
-BONUS = 0.02
-"""Beta of the exploration bonus."""
+"""At the start; it falls to zero in the end."""
+BONUS, EXPLORATION = 0.02, 0.3
+"""Beta of the exploration bonus at the start; after which share of the steps it is zero."""
 MAX_STEPS = 40
 """Budget of messages and calls of an episode."""
 TRAIN_TASKS, TEST_TASKS = 128, 200
@@ -94,11 +94,11 @@ class Curiosity:
         self.columns = [place for place, name in enumerate(names) if name.startswith(("known", "worked"))]
         self.seen: Counter[bytes] = Counter()
 
-    def bonus(self, observations: np.ndarray) -> np.ndarray:
+    def bonus(self, observations: np.ndarray, beta: float) -> np.ndarray:
         """Return what each observation earns, and count it."""
         keys = [row.tobytes() for row in observations[:, self.columns] > 0]
         self.seen.update(keys)
-        return np.array([BONUS / math.sqrt(self.seen[key]) for key in keys])
+        return np.array([beta / math.sqrt(self.seen[key]) for key in keys])
 
 
 def make_env(tasks: Path) -> NumericView:
@@ -130,7 +130,7 @@ def tensors(seen: dict[str, np.ndarray]) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(seen["observation"]), torch.from_numpy(seen["action_mask"]).bool()
 
 
-def train(seed: int, minutes: float, out: Path) -> None:
+def train(seed: int, total: int, out: Path) -> None:
     torch.manual_seed(seed)
     torch.set_num_threads(1)  # the networks are small: threads would wait for each other
     out.mkdir(parents=True, exist_ok=True)
@@ -168,7 +168,7 @@ def train(seed: int, minutes: float, out: Path) -> None:
 
     while True:
         spent = time.perf_counter() - started
-        over = spent >= minutes * 60
+        over = update * ENVS * STEPS >= total
         if over or update % EVALUATE_EVERY == 0:
             success = evaluate(policy, test_env, held_out)
             point = {"update": update, "steps": update * ENVS * STEPS, "minutes": spent / 60, **success}
@@ -183,6 +183,8 @@ def train(seed: int, minutes: float, out: Path) -> None:
         if over:
             break
 
+        beta = BONUS * max(0.0, 1 - update * ENVS * STEPS / (EXPLORATION * total))
+
         # -- play -------------------------------------------------------------------------------------
         for step in range(STEPS):
             observations[step], masks[step] = tensors(seen)
@@ -194,7 +196,7 @@ def train(seed: int, minutes: float, out: Path) -> None:
             seen, earned, terminated, truncated, _ = envs.step(actions[step].numpy())
             ended = terminated | truncated
             won += earned[ended].tolist()
-            bonus = np.where(ended, 0.0, curiosity.bonus(seen["observation"]))
+            bonus = np.where(ended, 0.0, curiosity.bonus(seen["observation"], beta))
             rewards[step] = torch.from_numpy(earned + bonus)
             dones[step] = torch.from_numpy(ended)
 
@@ -211,7 +213,7 @@ def train(seed: int, minutes: float, out: Path) -> None:
 
         # -- learn ------------------------------------------------------------------------------------
         for group in optimizer.param_groups:
-            group["lr"] = LEARNING_RATE * max(0.05, 1 - spent / (minutes * 60))
+            group["lr"] = LEARNING_RATE * (1 - update * ENVS * STEPS / total)
         batch = [
             part.flatten(0, 1) for part in (observations, masks, actions, log_probs, advantages, returns)
         ]
@@ -234,11 +236,12 @@ def train(seed: int, minutes: float, out: Path) -> None:
         recent = np.mean(won[-500:]) if won else 0.0
         rate = update * ENVS * STEPS / (time.perf_counter() - started)
         print(
-            f"\rseed {seed}  {spent / 60:4.1f}/{minutes:g} min  update {update}  {rate:,.0f} steps/s  "
+            f"\rseed {seed}  {spent / 60:.1f} min  {update * ENVS * STEPS:,} of {total:,}  {rate:,.0f}/s  "
             f"success {recent:5.1%}  entropy {entropy.item():.2f}  states {len(curiosity.seen)}   ",
             end="",
             flush=True,
         )
+    envs.close()
     share = np.mean(list(success.values()))
     print(f"\nseed {seed}: {share:.1%} of {TEST_TASKS} held-out customers, {spent / 60:.1f} minutes")
 
@@ -273,7 +276,7 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of the run, and of its customers")
-    parser.add_argument("--minutes", type=float, default=12.0, help="how long to train, all starts together")
+    parser.add_argument("--steps", type=int, default=1_000_000, help="how long to train, all starts together")
     parser.add_argument("--out", type=Path, default=Path("runs/ppo_numeric"), help="where the runs are kept")
     parser.add_argument(
         "--plot", type=Path, help="draw the curves of all runs under --out, and train nothing"
@@ -282,4 +285,4 @@ if __name__ == "__main__":
     if options.plot:
         plot(options.out, options.plot)
     else:
-        train(options.seed, options.minutes, options.out / f"seed-{options.seed}")
+        train(options.seed, options.steps, options.out / f"seed-{options.seed}")

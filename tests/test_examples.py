@@ -61,9 +61,9 @@ def test_ppo_learns_for_a_moment_goes_on_when_started_again_and_draws_its_curve(
     pytest.importorskip("torch")
     pytest.importorskip("matplotlib")
     runs = str(tmp_path / "runs")
-    first = run("ppo_numeric.py", "--minutes", "0.02", "--out", runs)
+    first = run("ppo_numeric.py", "--steps", "2000", "--out", runs)
     assert "held out: freeze_card 0.0%, lower_limit 0.0%" in first  # nothing is learned yet
-    assert "goes on after update 1," in run("ppo_numeric.py", "--minutes", "0.04", "--out", runs)
+    assert "goes on after update 1," in run("ppo_numeric.py", "--steps", "4000", "--out", runs)
     table = run("ppo_numeric.py", "--plot", str(tmp_path / "curve.png"), "--out", runs)
     assert table.splitlines()[-1].startswith("| 1 | 0.0 % |")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
