@@ -20,7 +20,7 @@ The manner is that of CleanRL's `ppo.py`; the paper is https://arxiv.org/abs/170
 * Before learning, the tools are equally likely, not the entries: one with 56 entries would drown the rest.
 * Exploration is paid by the count of states, beta / sqrt(n) (https://arxiv.org/abs/1611.04717), where a state
   is the set of values known and of tools that have worked. It fades as states are seen again, and ends after
-  a third of the steps; success, as printed and plotted, is the reward alone.
+  a quarter of the steps; success, as printed and plotted, is the reward alone.
 * Advantages are not divided by their deviation while there is nothing to tell apart.
 * The budget of steps ends an episode for good, as the share of it that is left is among the numbers seen.
 """
@@ -53,7 +53,7 @@ EPOCHS, MINIBATCHES = 4, 4
 GAMMA, LAMBDA, CLIP, VALUE_WEIGHT, ENTROPY_WEIGHT, MAX_NORM = 0.99, 0.95, 0.2, 0.5, 0.01, 0.5
 LEARNING_RATE = 1e-3
 """At the start; it falls to zero in the end."""
-BONUS, EXPLORATION = 0.02, 0.3
+BONUS, EXPLORATION = 0.02, 0.25
 """Beta of the exploration bonus at the start; after which share of the steps it is zero."""
 MAX_STEPS = 40
 """Budget of messages and calls of an episode."""
