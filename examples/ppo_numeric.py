@@ -18,9 +18,9 @@ The manner is that of CleanRL's `ppo.py`; the paper is https://arxiv.org/abs/170
 
 * Closed entries get a logit of minus infinity, in acting and in learning (https://arxiv.org/abs/2006.14171).
 * Before learning, the tools are equally likely, not the entries: one with 56 entries would drown the rest.
-* Exploration is paid by the count of states, beta / sqrt(n) (https://arxiv.org/abs/1611.04717), where a state
-  is the set of values known and of tools that have worked. It fades as states are seen again, and ends after
-  a quarter of the steps; success, as printed and plotted, is the reward alone.
+* Exploration is paid by counts, beta / sqrt(n), as in https://arxiv.org/abs/1611.04717: for each value that
+  comes to be known and each tool that works for the first time in an episode, where n is how often that was
+  so before. It fades by itself; success, as printed and plotted, is the reward alone.
 * Advantages are not divided by their deviation while there is nothing to tell apart.
 * The budget of steps ends an episode for good, as the share of it that is left is among the numbers seen.
 """
@@ -53,8 +53,8 @@ EPOCHS, MINIBATCHES = 4, 4
 GAMMA, LAMBDA, CLIP, VALUE_WEIGHT, ENTROPY_WEIGHT, MAX_NORM = 0.99, 0.95, 0.2, 0.5, 0.01, 0.5
 LEARNING_RATE = 1e-3
 """At the start; it falls to zero in the end."""
-BONUS, EXPLORATION = 0.02, 0.25
-"""Beta of the exploration bonus at the start; after which share of the steps it is zero."""
+BONUS = 0.1
+"""Beta of the exploration bonus."""
 MAX_STEPS = 40
 """Budget of messages and calls of an episode."""
 TRAIN_TASKS, TEST_TASKS = 128, 200
@@ -88,17 +88,17 @@ def _network(features: int, width: int, outputs: int, gain: float) -> nn.Sequent
 
 
 class Curiosity:
-    """Pays for states that were seen rarely: sets of what is known and of what has worked."""
+    """Pays for what is new in an episode, the less the more often that was new in others."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.columns = [place for place, name in enumerate(names) if name.startswith(("known", "worked"))]
-        self.seen: Counter[bytes] = Counter()
+        self.counts = np.zeros(len(self.columns))
 
-    def bonus(self, observations: np.ndarray, beta: float) -> np.ndarray:
-        """Return what each observation earns, and count it."""
-        keys = [row.tobytes() for row in observations[:, self.columns] > 0]
-        self.seen.update(keys)
-        return np.array([beta / math.sqrt(self.seen[key]) for key in keys])
+    def bonus(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return what each environment earns by a step, and count it."""
+        new = (after[:, self.columns] > 0) & (before[:, self.columns] == 0)
+        self.counts += new.sum(axis=0)
+        return BONUS * (new / np.sqrt(np.maximum(self.counts, 1))).sum(axis=1)
 
 
 def make_env(tasks: Path) -> NumericView:
@@ -154,7 +154,12 @@ def train(seed: int, total: int, out: Path) -> None:
         policy.load_state_dict(state["policy"])
         optimizer.load_state_dict(state["optimizer"])
         torch.set_rng_state(state["rng"])
-        curiosity.seen, update, spent, curve = state["seen"], state["update"], state["spent"], state["curve"]
+        curiosity.counts, update, spent, curve = (
+            state["counts"],
+            state["update"],
+            state["spent"],
+            state["curve"],
+        )
         print(f"goes on after update {update}, {spent / 60:.1f} minutes")
 
     shape = (STEPS, ENVS)
@@ -176,16 +181,20 @@ def train(seed: int, total: int, out: Path) -> None:
                 curve.append(point)
             print("\nheld out: " + ", ".join(f"{family} {share:.1%}" for family, share in success.items()))
             state = {"policy": policy.state_dict(), "optimizer": optimizer.state_dict(), "update": update}
-            state |= {"rng": torch.get_rng_state(), "seen": curiosity.seen, "spent": spent, "curve": curve}
+            state |= {
+                "rng": torch.get_rng_state(),
+                "counts": curiosity.counts,
+                "spent": spent,
+                "curve": curve,
+            }
             torch.save(state, saved.with_suffix(".new"))
             saved.with_suffix(".new").replace(saved)
             (out / "curve.json").write_text(json.dumps(curve, indent=1))
         if over:
             break
 
-        beta = BONUS * max(0.0, 1 - update * ENVS * STEPS / (EXPLORATION * total))
-
         # -- play -------------------------------------------------------------------------------------
+        paid = 0.0
         for step in range(STEPS):
             observations[step], masks[step] = tensors(seen)
             with torch.no_grad():
@@ -193,10 +202,12 @@ def train(seed: int, total: int, out: Path) -> None:
                 actions[step] = distribution.sample()
                 log_probs[step] = distribution.log_prob(actions[step])
                 values[step] = policy.critic(observations[step]).squeeze(-1)
+            before = seen["observation"]
             seen, earned, terminated, truncated, _ = envs.step(actions[step].numpy())
             ended = terminated | truncated
             won += earned[ended].tolist()
-            bonus = np.where(ended, 0.0, curiosity.bonus(seen["observation"], beta))
+            bonus = curiosity.bonus(before, np.where(ended[:, None], 0.0, seen["observation"]))
+            paid += bonus.sum()
             rewards[step] = torch.from_numpy(earned + bonus)
             dones[step] = torch.from_numpy(ended)
 
@@ -237,7 +248,7 @@ def train(seed: int, total: int, out: Path) -> None:
         rate = update * ENVS * STEPS / (time.perf_counter() - started)
         print(
             f"\rseed {seed}  {spent / 60:.1f} min  {update * ENVS * STEPS:,} of {total:,}  {rate:,.0f}/s  "
-            f"success {recent:5.1%}  entropy {entropy.item():.2f}  states {len(curiosity.seen)}   ",
+            f"success {recent:5.1%}  entropy {entropy.item():.2f}  bonus {paid / ENVS / STEPS:.4f}   ",
             end="",
             flush=True,
         )
