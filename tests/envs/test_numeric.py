@@ -237,6 +237,17 @@ def test_values_are_read_from_sentences():
     )
 
 
+@pytest.mark.parametrize(
+    "text", ["a" * 90_000, "a." * 45_000, "my a is " * 9_000, "9" * 90_000, "{" * 90_000]
+)
+def test_long_messages_are_read_in_no_time(text):
+    view = shop(user=User(say(text), say(text)))
+    _, info = view.reset(seed=0)
+    assert info["action_mask"].sum() == len(view.menu())
+    view.step(entry(view, "propose"))
+    assert max(len(str(item.action)) for item in view.menu()) < 5_000
+
+
 # -- closed entries ---------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,8 @@ KEPT = 8
 """How many values are remembered under one name, the latest first."""
 MAX_VALUE = 120
 """Longest text in characters that is taken for a value."""
+MAX_MESSAGE = 4_000
+"""How much of a message is read, in characters from its start."""
 MAX_ROWS = 64
 """How many entries of a list in a result are read."""
 
@@ -39,7 +41,7 @@ _NAMED = re.compile(
 _OWNER = re.compile(r"^(?:and |also |yes |the |my |your |our |its |their )+", re.IGNORECASE)
 _TYPED = re.compile(
     r"(?P<date>\b\d{4}-\d{2}-\d{2}\b)"
-    r"|(?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+    r"|(?P<email>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+)"
     r"|\$\s?(?P<dollars>\d[\d,]*(?:\.\d\d)?)"
     r"|(?P<amount>\b\d[\d,]*(?:\.\d\d)?)(?= ?(?:dollars|USD)\b)"
     r"|(?P<phone>\+?\(?\d{3}\)?[ -]\d{3}[ -]\d{4}\b)"
@@ -146,6 +148,7 @@ class Observed:
     def _hear(self, text: str) -> None:
         self.counts["partner_messages"] += 1
         self.changed.update(map(call_of, self.spent))
+        text = text[:MAX_MESSAGE]
         self.last, self.latest, self.spent = "heard", text, {}
         heard, latest = _buckets(text)
         self.bags["heard"][heard] = 1
