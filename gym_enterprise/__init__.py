@@ -41,7 +41,10 @@ _MODULES = {
     "gym_enterprise.tools": "Date Declined Key Money Tool ToolError ToolSpec dollars tool",
     "gym_enterprise.toolset": "Toolset",
     "gym_enterprise.world": "World",
-    "kb": "BM25Retriever Document load_documents",
+    "kb": (
+        "BM25Retriever DenseRetriever Document HybridRetriever KnowledgeBase load_documents "
+        "load_knowledge_base"
+    ),
     "simulators": (
         "ChatRequest ChatTemplate Completion ContentError ContextOverflow Engine EngineError FatalError "
         "LLMPlayer OpenAIEngine OraclePlayer Player ReplayUser Sampling ScriptedUser Segment Template "

@@ -211,10 +211,22 @@ from kb import (
     BM25Retriever as BM25Retriever,
 )
 from kb import (
+    DenseRetriever as DenseRetriever,
+)
+from kb import (
     Document as Document,
 )
 from kb import (
+    HybridRetriever as HybridRetriever,
+)
+from kb import (
+    KnowledgeBase as KnowledgeBase,
+)
+from kb import (
     load_documents as load_documents,
+)
+from kb import (
+    load_knowledge_base as load_knowledge_base,
 )
 from simulators import (
     ChatRequest as ChatRequest,

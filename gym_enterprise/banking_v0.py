@@ -41,8 +41,9 @@ then take `None`.
 
 ### Arguments
 
-`env(tasks="train", task_id=None, max_steps=None, render_mode=None, strict=True)`, and `reset(seed=None,
-options={"task_id": ...})`. See `gym_enterprise.envs.aec.raw_env`.
+`env(tasks="train", task_id=None, max_steps=None, render_mode=None, strict=True, retrieval="bm25")`, and
+`reset(seed=None, options={"task_id": ...})`. `retrieval` is how the agent's searches rank: "bm25", "dense" or
+"hybrid". See `gym_enterprise.envs.aec.raw_env`.
 
 ### Version history
 
@@ -65,7 +66,7 @@ def raw_env(**arguments: Any) -> aec.raw_env:
     """Make the bare environment.
 
     Args:
-        arguments: `tasks`, `task_id`, `max_steps`, `render_mode`, `strict`.
+        arguments: `tasks`, `task_id`, `max_steps`, `render_mode`, `strict`, `retrieval`.
     """
     return aec.raw_env("banking", **arguments)
 
@@ -74,7 +75,7 @@ def env(**arguments: Any) -> OrderEnforcingWrapper:
     """Make the environment, which refuses calls in the wrong order.
 
     Args:
-        arguments: `tasks`, `task_id`, `max_steps`, `render_mode`, `strict`.
+        arguments: `tasks`, `task_id`, `max_steps`, `render_mode`, `strict`, `retrieval`.
     """
     return aec.env("banking", **arguments)
 
@@ -83,6 +84,6 @@ def parallel_env(**arguments: Any) -> ParallelEnv:
     """Make the parallel view, in which the player to move is the one whose action counts.
 
     Args:
-        arguments: `tasks`, `task_id`, `max_steps`, `render_mode`, `strict`.
+        arguments: `tasks`, `task_id`, `max_steps`, `render_mode`, `strict`, `retrieval`.
     """
     return aec.parallel_env("banking", **arguments)

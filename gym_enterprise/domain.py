@@ -18,9 +18,11 @@ from gym_enterprise.tasks import Action, Task, TaskSet, UserScenario, View, chec
 from gym_enterprise.tools import Tool
 from gym_enterprise.toolset import Toolset
 from gym_enterprise.world import World
-from kb import BM25Retriever, Document, Retriever
+from kb import RETRIEVALS, Document, KnowledgeBase, Retriever, RetrieverUnavailable, make_retriever
 
-TaskSource = Path | str | Mapping[str, Task] | Iterable[Task]
+TaskSource = Path | str | Sequence[Path | str] | Mapping[str, Task] | Iterable[Task]
+Procedures = Callable[[int, int, Sequence[str], str], list[Task]]
+"""Seed, number, families (empty for all) and split → tasks."""
 Attacks = Mapping[str, Sequence[Action] | None]
 TruncationReward = Literal["state", "zero"]
 
@@ -33,9 +35,9 @@ class Domain:
         image: The initial database.
         tools: All tools of both seats; `kb_search` and `kb_read` are added when there are documents.
         policy: The agent's system text; or a function that writes it for a task, where tasks differ in it.
-        tasks: By split, a JSONL file or tasks. Read, and each reference replayed, at first use.
-        documents: Policy documents.
-        retriever: Ranks the documents; BM25 by default.
+        tasks: By split, one or several JSONL files, or tasks: read, references replayed, at first use.
+        documents: Policy documents, or a knowledge base, which compiles them from facts.
+        retriever: Ranks the documents: "bm25", "dense", "hybrid" (see `kb.retrievals`), or your own.
         first_speaker: The seat that opens.
         stop_tokens: Texts in a message that end the conversation and are never shown.
         max_steps: Budget of messages and calls of both seats.
@@ -44,6 +46,8 @@ class Domain:
         attacks: For a task, named sequences of actions that must not score; None where one does not apply.
         undo: For a write that is about to run on a world, the call that takes it back, or None.
         search_tools: Whether `kb_search` and `kb_read` are added when there are documents.
+        retrieval: How documents are found, for a run's manifest, where the domain brings other tools for it.
+        procedures: Makes further tasks, for `make_tasks`.
         toolset_type: Makes the toolset of a seat from all tools.
         grader_type: Makes the grader from the domain.
 
@@ -52,7 +56,7 @@ class Domain:
         ToolDefinitionError: Two tools of a seat share a name.
 
     Example:
-        See `docs/writing-a-domain.md` and `examples/custom_domain.py`.
+        See `docs/write_a_domain.md` and `examples/custom_domain.py`.
     """
 
     def __init__(
@@ -63,8 +67,8 @@ class Domain:
         policy: str | Callable[[Task], str],
         tasks: Mapping[str, TaskSource],
         *,
-        documents: Iterable[Document] = (),
-        retriever: Retriever | None = None,
+        documents: Iterable[Document] | KnowledgeBase = (),
+        retriever: Retriever | str = "bm25",
         first_speaker: Seat = "user",
         stop_tokens: Sequence[str] = ("###STOP###",),
         max_steps: int = 100,
@@ -73,6 +77,8 @@ class Domain:
         attacks: Callable[[Task], Attacks] | None = None,
         undo: Callable[[World, Action], Action | None] | None = None,
         search_tools: bool = True,
+        retrieval: str | None = None,
+        procedures: Procedures | None = None,
         toolset_type: Callable[[Seat, Sequence[Tool]], Toolset] = Toolset,
         grader_type: Callable[[Domain], Grader] = Grader,
     ) -> None:
@@ -81,15 +87,18 @@ class Domain:
         _check_settings(name, first_speaker, stop_tokens, max_steps, max_errors, truncation_reward)
         self.name, self.image, self.policy = name, image, policy
         self.documents = tuple(documents)
-        self._retriever = retriever
+        self.knowledge_base = documents if isinstance(documents, KnowledgeBase) else None
+        self._retriever, self._search_tools, self._retrieval = retriever, search_tools, retrieval
         self.first_speaker: Seat = first_speaker
         self.stop_tokens = tuple(stop_tokens)
         self.max_steps, self.max_errors = max_steps, max_errors
         self.truncation_reward: TruncationReward = truncation_reward
-        self._attacks, self._undo = attacks, undo
+        self._attacks, self._undo, self._procedures = attacks, undo, procedures
         everything = tools
         if self.documents and search_tools:
             everything += knowledge_tools(self.documents, lambda: self.retriever)
+            if retriever != RETRIEVALS[0]:
+                _ = self.retriever  # what is missing should be told here, not to a player at its first search
         self.toolsets: dict[Seat, Toolset] = {seat: toolset_type(seat, everything) for seat in SEATS}
         self.tasks = _Splits(self, tasks)
         self.grader = grader_type(self)
@@ -98,8 +107,21 @@ class Domain:
 
     @cached_property
     def retriever(self) -> Retriever:
-        """What ranks the documents; made at first use."""
-        return self._retriever or BM25Retriever(self.documents)
+        """What ranks the documents; the default is made at first use."""
+        if not isinstance(self._retriever, str):
+            return self._retriever
+        try:
+            return make_retriever(self._retriever, self.documents)
+        except (RetrieverUnavailable, ValueError) as error:
+            raise UsageError(f"domain {self.name!r}: {error}") from error
+
+    @property
+    def retrieval(self) -> str | None:
+        """Names what a search's results depend on beside the documents; None without search tools."""
+        if self._retrieval is not None or not (self.documents and self._search_tools):
+            return self._retrieval
+        kind = type(self.retriever)
+        return str(getattr(self.retriever, "name", f"{kind.__module__}.{kind.__qualname__}"))
 
     def toolset(self, seat: Seat) -> Toolset:
         """Return the tools of one seat."""
@@ -153,6 +175,33 @@ class Domain:
         """Return the call that would take back a write that is about to run, or None."""
         return self._undo(world, action) if self._undo else None
 
+    def make_tasks(self, seed: int, n: int, families: Sequence[str] = (), split: str = "train") -> list[Task]:
+        """Make tasks by this domain's procedures; the same arguments give the same tasks.
+
+        Args:
+            seed: Of all that is drawn at random.
+            n: How many.
+            families: Of which families; empty stands for all.
+            split: The split that they belong to.
+
+        Returns:
+            Tasks, checked against this domain.
+
+        Raises:
+            UsageError: The domain has no procedures, or they do not take these arguments.
+        """
+        if self._procedures is None:
+            raise UsageError(
+                f"domain {self.name!r} makes no tasks: give Domain(..., procedures=...) a function that does"
+            )
+        if split not in self.tasks:
+            raise UsageError(
+                f"domain {self.name!r} has no split {split!r}: use one of {', '.join(self.tasks)}"
+            )
+        if n < 1:
+            raise UsageError(f"the number of tasks should be at least 1, got {n}")
+        return [self.admit(task) for task in self._procedures(seed, n, families, split)]
+
     def _check_names(self, task: Task) -> None:
         if task.domain != self.name:
             raise TaskError(f"should be {self.name!r}, got {task.domain!r}", task_id=task.id, field="domain")
@@ -196,10 +245,7 @@ class _Splits(Mapping[str, TaskSet]):
 
     def __init__(self, domain: Domain, sources: Mapping[str, TaskSource]) -> None:
         self._domain = domain
-        self._sources: dict[str, Path | str | list[Task]] = {
-            split: source if isinstance(source, Path | str) else _listed(source)
-            for split, source in sources.items()
-        }
+        self._sources = {split: _listed(source) for split, source in sources.items()}
         self._loaded: dict[str, TaskSet] = {}
         self._lock = threading.RLock()
 
@@ -210,13 +256,16 @@ class _Splits(Mapping[str, TaskSet]):
             )
         with self._lock:
             if split not in self._loaded:
-                source = self._sources[split]
-                if isinstance(source, Path | str):
-                    source = load_tasks(source, domain=self._domain.name, split=split)
-                for task in source:
+                found: list[Task] = []
+                for source in self._sources[split]:
+                    if isinstance(source, Task):
+                        found.append(source)
+                    else:
+                        found += load_tasks(source, domain=self._domain.name, split=split)
+                for task in found:
                     check_field(task, "split", split)
                     self._domain.admit(task)
-                tasks = TaskSet(source, f"{self._domain.name}/{split}")
+                tasks = TaskSet(found, f"{self._domain.name}/{split}")
                 self._refuse_doubles(split, tasks)
                 self._loaded[split] = tasks
         return self._loaded[split]
@@ -241,7 +290,10 @@ class _Splits(Mapping[str, TaskSet]):
         return split in self._sources
 
 
-def _listed(source: Mapping[str, Task] | Iterable[Task]) -> list[Task]:
+def _listed(source: TaskSource) -> list[Path | str | Task]:
+    """Return the files and tasks that a split is made of."""
+    if isinstance(source, Path | str):
+        return [source]
     return list(source.values() if isinstance(source, Mapping) else source)
 
 

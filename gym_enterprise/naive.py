@@ -43,17 +43,30 @@ def dump(world: World) -> Dump:
 
 def same_state(a: World, b: World) -> bool:
     """Say whether two worlds of one image are in the same graded state, by comparing all their rows."""
-    rows_a, rows_b = dump(a), dump(b)
-    if rows_a.keys() != rows_b.keys():
-        return False
-    for name, table_a in rows_a.items():
-        table_b = rows_b[name]
-        if len(table_a) != len(table_b):
-            return False
-        for key, row in table_a.items():
-            if key not in table_b or table_b[key] != row:
-                return False
-    return True
+    return all(
+        _dump_table(a, table) == _dump_table(b, table) if table.json else _rows(a, table) == _rows(b, table)
+        for table in a.image.tables.values()
+        if table.graded
+    )
+
+
+def _rows(world: World, table: Table) -> set[str]:
+    """Return the graded columns of each row as one text, in which every value shows its type.
+
+    Much faster than a dump: SQLite writes the text. Values are in hexadecimal, since `quote` ends at a NUL.
+    """
+    parts = []
+    for column in table.graded:
+        name = '"' + column.replace('"', '""') + '"'
+        number = f"CASE WHEN typeof({name}) = 'real' AND {name} = 0 THEN '0.0' ELSE quote({name}) END"
+        parts.append(
+            f"CASE WHEN typeof({name}) IN ('text', 'blob') THEN typeof({name}) || hex({name}) "
+            f"ELSE {number} END"
+        )
+    source = table.name.replace('"', '""')
+    whole = " || ',' || ".join(parts)
+    found = world.query(f'SELECT {whole} AS whole FROM "{source}"')
+    return {row["whole"] for row in found}
 
 
 def _dump_table(world: World, table: Table) -> dict[tuple[Cell, ...], tuple[Cell, ...]]:

@@ -61,10 +61,10 @@ def load_domain(name: str, **arguments: Any) -> Domain:
     with _lock:
         module, _, function = _entry_point(name).partition(":")
         make = _imported(name, module, function)
-        _check_arguments(name, make, arguments)
+        bound = _bound(name, make, arguments)
         # A function whose domain depends on more than its arguments says so by `cache_key(**arguments)`.
         depends = getattr(make, "cache_key", lambda **_: None)(**arguments)
-        key = (name, repr(sorted(arguments.items())), depends)
+        key = (name, repr(sorted(bound.items())), depends)
         if key not in _loaded:
             domain = make(**arguments)
             if not isinstance(domain, Domain):
@@ -91,13 +91,16 @@ def _imported(name: str, module: str, function: str) -> Callable[..., Domain]:
         ) from error
 
 
-def _check_arguments(name: str, make: Callable[..., Domain], arguments: dict[str, Any]) -> None:
+def _bound(name: str, make: Callable[..., Domain], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the defaults of those that are not given."""
     signature = inspect.signature(make)
     try:
-        signature.bind(**arguments)
+        bound = signature.bind(**arguments)
     except TypeError as error:
         known = ", ".join(signature.parameters) or "no arguments"
         raise UsageError(f"domain {name!r}: {error}; it takes {known}") from None
+    bound.apply_defaults()
+    return bound.arguments
 
 
 def _entry_point(name: str) -> str:

@@ -61,6 +61,10 @@ class Want(Model):
     """How it says so."""
     about: tuple[str, ...] = ()
     """Phrases by which a proposal about it is recognised."""
+    consent: tuple[str, ...] = ()
+    """Phrases one of which it must have heard before it agrees, such as the price; by default none."""
+    unsure: str = ""
+    """What it says to a proposal until then; by default that it wants to know exactly what it agrees to."""
 
 
 class Pushback(Model):
@@ -70,6 +74,24 @@ class Pushback(Model):
     """The line."""
     when: tuple[str, ...] = ()
     """Phrases that call it up; by default any refusal does."""
+
+
+class Change(Model):
+    """A change of mind, once the user has agreed to something or heard that it is done."""
+
+    say: str
+    """How it says so; the words name the new wish."""
+    facts: Annotated[dict[str, str], AfterValidator(freeze)] = Field(default_factory=FrozenDict)
+    """New values of facts, by name."""
+
+
+class Vague(Model):
+    """How a user stays vague about what it wants."""
+
+    say: str
+    """What it says to open questions."""
+    until: tuple[str, ...] = ()
+    """Facts: asked for one of them, or offered something that it wants, it says plainly what it wants."""
 
 
 def _as_fact(value: Any) -> Any:
@@ -94,6 +116,18 @@ class Script(Model):
     """How it insists when refused."""
     declines: tuple[Want, ...] = ()
     """Proposals that it says no to."""
+    changes: tuple[Change, ...] = ()
+    """Changes of mind, each once, in order, at the turn after it agreed or when work is reported."""
+    vague: Vague | None = None
+    """How it stays vague until asked the right thing; by default it says what it wants when asked."""
+
+    @pydantic.model_validator(mode="after")
+    def _known_facts(self) -> Self:
+        named = [name for change in self.changes for name in change.facts]
+        for name in (*named, *(self.vague.until if self.vague else ())):
+            if name not in self.facts:
+                raise ValueError(f"should name in changes and vague only its own facts, and {name!r} is none")
+        return self
 
 
 class UserScenario(Model):

@@ -84,7 +84,7 @@ class BM25Retriever:
         """
         _check_settings(idf, fields, k1, b)
         self._tokenize = tokenize
-        self.documents: tuple[Document, ...] = _sorted_by_id(documents)
+        self.documents: tuple[Document, ...] = sorted_by_id(documents)
         """The documents, sorted by id; `scores` has one entry for each, in this order."""
         self.idf = idf
         """Which idf was chosen."""
@@ -93,6 +93,8 @@ class BM25Retriever:
             for document in self.documents
         ]
         self._columns = _weigh(corpus, idf, k1, b)
+        self.name = f"bm25 ({idf}, {k1}, {b}, {'+'.join(fields)})"
+        """What its ranking depends on, beside the documents and how text is split into words."""
 
     def scores(self, query: str) -> Floats:
         """Score every document, as ``rank_bm25`` does for the same words.
@@ -136,12 +138,9 @@ class BM25Retriever:
             TypeError: ``query`` is not text or ``k`` is not an integer.
             ValueError: ``k`` is negative.
         """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-            raise TypeError(f"k is {k!r}; it must be an integer, the largest number of hits wanted")
-        if k < 0:
-            raise ValueError(f"k is {k}; it must be 0 or more")
+        k = check_k(k)
         scores = self.scores(query)
-        best = _best(scores, int(k))
+        best = _best(scores, k)
         return [
             Hit(self.documents[row].id, score, self.documents[row])
             for row, score in zip(best.tolist(), scores[best].tolist(), strict=True)
@@ -160,6 +159,15 @@ def _best(scores: Floats, k: int) -> Indices:
     return best
 
 
+def check_k(k: object) -> int:
+    """Return the largest number of hits wanted, or raise what `Retriever.search` raises for what is none."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+        raise TypeError(f"k is {k!r}; it must be an integer, the largest number of hits wanted")
+    if k < 0:
+        raise ValueError(f"k is {k}; it must be 0 or more")
+    return int(k)
+
+
 def _check_settings(idf: str, fields: Sequence[str], k1: float, b: float) -> None:
     if idf not in _MODELS:
         raise ValueError(f"idf is {idf!r}; choose one of {sorted(_MODELS)}")
@@ -176,7 +184,8 @@ def _check_settings(idf: str, fields: Sequence[str], k1: float, b: float) -> Non
         raise ValueError(f"b is {b}; it must be between 0 and 1")
 
 
-def _sorted_by_id(documents: Iterable[Document | Mapping[str, Any]]) -> tuple[Document, ...]:
+def sorted_by_id(documents: Iterable[Document | Mapping[str, Any]]) -> tuple[Document, ...]:
+    """Return documents by id, mappings turned into documents; the order of every index."""
     by_id: dict[str, Document] = {}
     for position, item in enumerate(documents):
         document = _as_document(position, item)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from simulators.readback import Known
 from simulators.sentences import Mood, Sentence, mood_of, split_sentences
-from simulators.values import value_of
-from simulators.vocabulary import CONSENT_WORDS, plain_words, word_set
+from simulators.topics import phrases_for
+from simulators.vocabulary import ABOUT_NEW, CONSENT_WORDS, plain_words, word_set
 
 _phrase = lru_cache(4096)(plain_words)  # scripts repeat the same phrases, and each episode builds a customer
 
@@ -46,8 +47,8 @@ _IMPLIED = {
 }
 # As phrases of a fact these ask for it only where they lead a question.
 _WEAK = frozenset((" when ", " where ", " who ", " what ", " which ", " how ", " why reason "))
-_ANSWERS_AHEAD = (" is ", " as ", " to ")
 _CHECKS = re.compile(r"^ (?:so |and |then )*(?:you|it|this) .* (?:correct|right|true) $")
+_WHOLE = re.compile(r" (?:or|correct|right|current|changed|moved) ")
 # What of a sentence can be left out where it is named as an option.
 _LEAD_IN = re.compile(
     r"^ (?:(?:i|im|am|it|its|is|was|my|the|an?|paid|says|going|with|to|for|at|in|on) )+| please $"
@@ -89,6 +90,8 @@ class Heard:
     proposals: list[Proposal] = field(default_factory=list)
     mentioned: tuple[int, ...] = ()
     """Wants that the message's reports of work are about."""
+    allowed: frozenset[int] = frozenset()
+    """Wants of which something is said that the customer has to hear before it agrees."""
     pushed: tuple[int, ...] = ()
     """Pushbacks that one of their phrases calls for."""
     open: bool = False
@@ -105,13 +108,23 @@ class Heard:
 
 
 class Listener:
-    """Understands messages by the phrase tables of one script."""
+    """Understands messages by the phrase tables of one script.
 
-    def __init__(self, script: Any) -> None:
-        self._values = {key: value_of(fact.value) for key, fact in script.facts.items()}
-        self._spoken = {key: plain_words(fact.value) for key, fact in script.facts.items()}
-        self._short = {key: _LEAD_IN.sub(" ", words) for key, words in self._spoken.items()}
-        self._phrases = _phrase_table(script.facts)
+    Args:
+        script: The script.
+        facts: The values of its facts now; by default the script's own.
+    """
+
+    def __init__(self, script: Any, facts: Mapping[str, str] | None = None) -> None:
+        facts = {key: fact.value for key, fact in script.facts.items()} if facts is None else facts
+        self._answers = {
+            key: [_phrase(phrase) for phrase in script.facts[key].asked]
+            for key, value in facts.items()
+            if value.endswith((".", "!", "?"))
+        }
+        self._phrases = _phrase_table(tuple((key, fact.asked) for key, fact in script.facts.items()))
+        self._known = Known(facts, self._phrases)
+        self._short = {key: _LEAD_IN.sub(" ", words) for key, words in self._known.spoken.items()}
         self._order = {key: number for number, key in enumerate(script.facts)}
         self._names = {key: _phrase(key) for key in script.facts}
         opening = plain_words(script.opening)
@@ -120,6 +133,7 @@ class Listener:
             _topic(want, opening if number < len(script.wants) else "") for number, want in enumerate(wants)
         ]
         self._declines = [_topic(want, "") for want in script.declines]
+        self._consents = [[_phrase(phrase) for phrase in want.consent] for want in wants]
         self._pushbacks = [[_phrase(phrase) for phrase in pushback.when] for pushback in script.pushback]
         named = "".join(self._names.values())
         self._items = [(item, words) for item, words in _ITEMS if words not in opening or words in named]
@@ -139,6 +153,11 @@ class Listener:
             if sentence.asks and not sentence.closes:
                 self._understand_request(heard, sentence, sentences)
         heard.mentioned = _about(self._wants, "".join(s.words for s in sentences if not s.asks))
+        heard.allowed = frozenset(
+            number
+            for number, phrases in enumerate(self._consents)
+            if not phrases or any(phrase in words for phrase in phrases)
+        )
         heard.pushed = tuple(
             number
             for number, phrases in enumerate(self._pushbacks)
@@ -169,6 +188,9 @@ class Listener:
         if choice and (chosen := self._options(sentence.words)):
             heard.chosen.update(chosen)
             return
+        if whole := self._asked_outright(sentence.words):
+            heard.asked.update(whole)
+            return
         wants, declines = _about(self._wants, sentence.words), _about(self._declines, sentence.words)
         told = sentence
         if not wants and not declines and not sentence.values and not facts:  # "Is that correct?"
@@ -176,22 +198,25 @@ class Listener:
             wants, declines = _about(self._wants, told.words), _about(self._declines, told.words)
             facts = self._facts_in(told.words)[0]
         meant = {key: self._renamed(key, told) for key in facts}
-        if wrong := [new for key, new in meant.items() if self._differs(new, told, key)]:
+        if wrong := [new for key, new in meant.items() if self._known.differs(new, told, key)]:
             heard.corrected.update(dict.fromkeys(wrong))
         elif wants or declines:
             heard.proposals.append(Proposal(wants, declines, choice))
-        elif self._stated(told):
-            heard.confirmed = True
+        elif self._known.states_any(told):
+            heard.corrected.update(dict.fromkeys(self._known.unnamed_errors(told)))
+            heard.confirmed = not heard.corrected
         elif choice:
             heard.undecided = True
         elif facts and told is sentence and _CHECKS.search(sentence.words):  # "You paid by card, correct?"
             heard.asked.update(dict.fromkeys(meant.values()))
+        elif told is sentence and (said := self._own_answers(sentence.words)):
+            heard.asked.update(said)
         else:
             heard.proposals.append(Proposal(bare=CONSENT_WORDS.issuperset(sentence.words.split())))
 
     def _understand_rest(self, heard: Heard, sentence: Sentence) -> None:
         if (
-            sentence.question and not sentence.inquires and self._stated(sentence)
+            sentence.question and not sentence.inquires and self._known.states_any(sentence)
         ):  # "Am I speaking with Jane Doe?"
             heard.confirmed = True
         elif sentence.open:
@@ -212,43 +237,21 @@ class Listener:
     def _read_back(self, heard: Heard, key: str, sentence: Sentence) -> None:
         """Sort a fact that a request names into told, confirmed and corrected."""
         meant = self._renamed(key, sentence)
-        if self._is_stated(meant, sentence):
+        if self._known.states(meant, sentence):
             heard.confirmed = True
-        elif self._is_checked(meant, sentence) and self._differs(meant, sentence, key):
+        elif self._is_checked(meant, sentence) and self._known.differs(meant, sentence, key):
             heard.corrected[meant] = None
         else:
             heard.asked[key] = None
 
     def _is_checked(self, key: str, sentence: Sentence) -> bool:
         """Whether a request that names a fact may state it; a question has numbers for other reasons."""
-        return sentence.reads_back or (sentence.question and self._values[key][0] != "number")
+        return sentence.reads_back or (sentence.question and self._known.values[key][0] != "number")
 
     def _renamed(self, key: str, sentence: Sentence) -> str:
         """Return the key of the new value where a sentence about a change names only the thing."""
         changes = any(word in sentence.words for word in (" change ", " update ", " set ", " changed "))
-        return f"new_{key}" if changes and f"new_{key}" in self._values else key
-
-    def _is_stated(self, key: str, sentence: Sentence) -> bool:
-        kind, _ = value = self._values[key]
-        return self._spoken[key] in sentence.words if kind == "text" else value in sentence.values
-
-    def _stated(self, sentence: Sentence) -> bool:
-        return any(self._is_stated(key, sentence) for key in self._values)
-
-    def _differs(self, key: str, sentence: Sentence, named: str) -> bool:
-        """Whether the sentence gives the fact (calling it by the name of `named`) a value of no fact."""
-        kind, _ = self._values[key]
-        if self._is_stated(key, sentence) or (kind == "text" and sentence.inquires):
-            return False
-        if kind == "text":
-            return any(
-                f"{phrase[:-1]}{link}" in sentence.words
-                for phrase, keys in self._phrases
-                if key in keys or named in keys
-                for link in _ANSWERS_AHEAD
-            ) and not self._stated(sentence)
-        same_kind = [value for value in sentence.values if value[0] == kind]
-        return bool(same_kind) and not any(value in self._values.values() for value in same_kind)
+        return f"new_{key}" if changes and f"new_{key}" in self._known.values else key
 
     def _facts_in(self, words: str) -> tuple[dict[str, None], str]:
         """Return the facts that the words name, in their order, and the words that name none."""
@@ -257,13 +260,23 @@ class Listener:
         for phrase, keys in self._phrases:
             if phrase in rest and (phrase not in _WEAK or _leads(words, phrase)):
                 place = words.find(phrase)
-                about_new = " new " in words[: place + 1]
+                about_new = " new " in words[: place + 1] or ABOUT_NEW.search(words) is not None
                 for key in keys:
                     new = f"new_{key}"
-                    named = new if about_new and new in self._values else key
+                    named = new if about_new and new in self._known.values else key
                     places.append((place, self._order[named], named))
                 rest = rest.replace(phrase, " | ")
         return dict.fromkeys(key for *_, key in sorted(places)), rest
+
+    def _asked_outright(self, words: str) -> dict[str, None]:
+        """Return the facts that a phrase asks for which is a whole question ("is the address correct")."""
+        found = [keys for phrase, keys in self._phrases if _WHOLE.search(phrase) and phrase in words]
+        return dict.fromkeys(key for keys in found for key in keys)
+
+    def _own_answers(self, words: str) -> dict[str, None]:
+        """Return the facts, told in the customer's own words, of which a phrase of the script is there."""
+        found = (key for key, phrases in self._answers.items() if any(phrase in words for phrase in phrases))
+        return dict.fromkeys(found)
 
     def _options(self, words: str) -> dict[str, None]:
         return dict.fromkeys(key for key, value in self._short.items() if len(value) > 3 and value in words)
@@ -302,21 +315,26 @@ def _offers_options(words: str) -> bool:
     return " or " in words and " or not " not in words and " yes or no " not in words
 
 
-def _phrase_table(facts: Any) -> list[tuple[str, tuple[str, ...]]]:
+@lru_cache(512)
+def _phrase_table(facts: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return each phrase with the keys of the facts that it asks for, long phrases first."""
     table: dict[str, list[str]] = {}
-    for key, fact in facts.items():
-        phrases = {_phrase(phrase): None for phrase in (key, *fact.asked)}
-        for phrase in phrases:
+    for key, asked in facts:
+        for phrase in dict.fromkeys(map(_phrase, (key, *asked))):
             table.setdefault(phrase, []).append(key)
+    usual: dict[str, list[str]] = {}
+    for key, _ in facts:
+        for phrase in dict.fromkeys(map(_phrase, phrases_for(key))):
+            usual.setdefault(phrase, []).append(key)
+    table = {**usual, **table}
     for phrase, implied in _IMPLIED.items():
         if phrase in table:
             table = {**dict.fromkeys(implied, table[phrase]), **table}
-    return [
+    return tuple(
         (phrase, tuple(table[phrase]))
         for phrase in sorted(table, key=lambda p: (-len(p), p))
         if phrase.strip()
-    ]
+    )
 
 
 def _topic(want: Any, opening: str) -> tuple[int, list[list[str]]]:

@@ -63,7 +63,7 @@ class OraclePlayer(Synchronous):
         self._actions = [task.reference[index] for index in playing_order(task.reference)]
         script = task.user.script
         self._needed = _needed_facts(script.facts, self._actions) if script else {}
-        self._rounds = 2 + (len(script.later) if script else 0)
+        self._rounds = 2 + (len(script.later) + len(script.changes) if script else 0)
         self._memory = Memory(_Progress, self._take_in)
 
     def act(self, observation: Observation) -> Action:

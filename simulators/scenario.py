@@ -24,6 +24,15 @@ def scenario_text(scenario: Any) -> str:
             _listed("What you bring up later, one at a time:", [want.say for want in script.later]),
             _listed("What you say if you are refused, once each:", [line.say for line in script.pushback]),
             _listed("What you say when offered what you do not want:", [no.say for no in script.declines]),
+            _listed(
+                "What you must have heard before you agree:",
+                [f"{want.say} ({' or '.join(want.consent)})" for want in script.wants if want.consent],
+            ),
+            _listed(
+                "What you say once you have agreed, as you changed your mind:",
+                [c.say for c in script.changes],
+            ),
+            f"Until you are asked precisely, you only say: {script.vague.say}" if script.vague else "",
         ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 

@@ -41,6 +41,14 @@ class _Conversation:
     resolved: frozenset[int] = frozenset()
     """Wants that the agent reported done, or refused for good."""
     reminded: frozenset[int] = frozenset()
+    agreed: bool = False
+    """Whether it said yes to something that it wants, or heard that it is done."""
+    changed: int = 0
+    """How many changes of mind it has told."""
+    plain: bool = False
+    """Whether it was asked the right thing, so that it says plainly what it wants."""
+    allowed: frozenset[int] = frozenset()
+    """Wants to which it can agree, from what it has heard so far."""
     decision: tuple[_Conversation, Action] | None = field(default=None, repr=False, compare=False)
 
 
@@ -51,7 +59,8 @@ class ScriptedUser(Synchronous):
     choices by its facts; uses its tools when told to and reports what they answer; pushes back when refused,
     as often as its script says; brings up later wants one at a time as work is reported; says so when it does
     not know or understand; and ends with thanks when everything was raised and reported, or politely when the
-    conversation gets nowhere.
+    conversation gets nowhere. As far as its script says so it withholds consent until it has heard what it
+    must, changes its mind once it has agreed, and stays vague until it is asked the right thing.
 
     Args:
         view: The user's view of a task: its `scenario.script` and `tools` are used.
@@ -78,10 +87,10 @@ class ScriptedUser(Synchronous):
                 "`user.script` with an `opening` in the task, or let a language model or ReplayUser play."
             )
         self._script = script
-        self._facts: dict[str, str] = {key: fact.value for key, fact in script.facts.items()}
         self._wants = (*script.wants, *script.later)
         self._first = len(script.wants)
-        self._listener = Listener(script)
+        facts = {key: fact.value for key, fact in script.facts.items()}
+        self._stages = [(facts, Listener(script, facts))]
         self._wording = Wording(seed)
         self._tools = listed_tools(view.tools)
         self._memory = Memory(lambda: _Conversation(self._tools), self._take_in)
@@ -91,6 +100,13 @@ class ScriptedUser(Synchronous):
         action = self._decide(self._memory.of(observation["messages"]))[1]
         return {**action, "arguments": dict(action["arguments"])} if "arguments" in action else dict(action)
 
+    def _stage(self, now: _Conversation) -> tuple[dict[str, str], Listener]:
+        """Return the facts after the changes of mind so far, and who listens with them in mind."""
+        while len(self._stages) <= now.changed:
+            facts = self._stages[-1][0] | dict(self._script.changes[len(self._stages) - 1].facts)
+            self._stages.append((facts, Listener(self._script, facts)))
+        return self._stages[now.changed]
+
     def _take_in(self, now: _Conversation, message: MessageRecord) -> _Conversation:
         if message.role == "user":  # the customer's own action: what it decided has happened
             return self._decide(now)[0]
@@ -98,7 +114,7 @@ class ScriptedUser(Synchronous):
         if message.role == "agent":
             now.texts = (*now.texts, message.content)
         elif message.role == "tool" and message.call is not None and message.call.name:
-            now.outcomes = (*now.outcomes, wording.outcome_line(message.call.name, message.result))
+            now.outcomes = (*now.outcomes, self._wording.outcome_line(message.call.name, message.result))
         elif message.role == "system" and (tool := given_tool(message.content)):
             now.tools = {**now.tools, tool.name: tool}
         return now
@@ -133,14 +149,19 @@ class ScriptedUser(Synchronous):
 
     def _respond(self, now: _Conversation, text: str) -> None:
         """Fill the queue of calls and the parts of the next message."""
-        uses, rest = read_uses(text, now.tools, self._facts)
+        facts, listener = self._stage(now)
+        uses, rest = read_uses(text, now.tools, facts)
         if now.pending and not uses and (use := complete(now.pending, text)) != now.pending:
             uses = [use]
         now.queue = tuple(use for use in uses if not use.missing)
         open_uses = [use for use in uses if use.missing]
         if uses:
             now.pending = open_uses[0] if open_uses else None
-        heard = self._listener.hear(rest)
+        heard = listener.hear(rest)
+        now.allowed |= heard.allowed
+        if self._script.vague and not now.plain:
+            now.plain = any(key in self._script.vague.until for key in {**heard.asked, **heard.chosen})
+        agreed = now.agreed or bool(uses)
         if heard.mood.reports:
             now.resolved |= self._named(now, heard)
         gibberish = not any(mark.isalnum() for mark in text)
@@ -148,11 +169,21 @@ class ScriptedUser(Synchronous):
         parts += self._answers(now, heard)
         if pushback := self._pushback(now, heard, busy=bool(uses)):
             parts.insert(0, pushback)
+        if change := self._change(now, agreed or (heard.mood.reports and not heard.mood.holds)):
+            parts.append(change)
         if parts or uses:
             now.lost = now.waited = 0
         else:
             parts = [self._not_understood(now) if gibberish else self._carry_on(now, heard)]
         now.parts = tuple(dict.fromkeys(parts))
+
+    def _change(self, now: _Conversation, committed: bool) -> str:
+        """Return the next change of mind if it is time for it: all that was done is open again then."""
+        if not committed or now.changed >= len(self._script.changes):
+            return ""
+        now.changed += 1
+        now.agreed, now.resolved = False, frozenset()
+        return str(self._script.changes[now.changed - 1].say)
 
     def _answers(self, now: _Conversation, heard: Heard) -> list[str]:
         parts: list[str] = []
@@ -161,7 +192,7 @@ class ScriptedUser(Synchronous):
         elif heard.confirmed:
             parts.append(self._pick(now, wording.RIGHT))
         for key in {**heard.corrected, **heard.asked, **heard.chosen}:
-            parts.append(wording.fact_line(key, self._facts[key]))
+            parts.append(self._wording.fact_line(key, self._stage(now)[0][key]))
         parts += [wording.which_question(keys) for keys in heard.ambiguous]
         if heard.missing:
             parts.append(wording.missing_line(tuple(heard.missing)))
@@ -181,12 +212,21 @@ class ScriptedUser(Synchronous):
         if said and proposal.alternatives:
             return said
         if wanted:
-            return self._pick(now, wording.YES)
+            now.plain = True
+            return self._consent(now, wanted)
         if known in proposal.wants:  # what it would have brought up next
             now.raised += 1
             return f"Yes. {self._wants[known].say}".strip()
         lead = wording.YES_IF if proposal.bare else wording.NOT_MINE
         return f"{self._pick(now, lead)} {self._request(now)}"
+
+    def _consent(self, now: _Conversation, wanted: list[int]) -> str:
+        """Return yes, or what it has to know first."""
+        for number in wanted:
+            if number not in now.allowed:
+                return str(self._wants[number].unsure) or self._pick(now, wording.UNSURE)
+        now.agreed = True
+        return self._pick(now, wording.YES)
 
     def _pushback(self, now: _Conversation, heard: Heard, busy: bool) -> str:
         """Return the next pushback if the message calls for it, and count it as used."""
@@ -273,6 +313,10 @@ class ScriptedUser(Synchronous):
 
     def _request(self, now: _Conversation) -> str:
         """Return what the customer still wants, in its own words."""
+        if self._script.vague and not now.plain:
+            return str(self._script.vague.say)
+        if now.changed:
+            return str(self._script.changes[now.changed - 1].say)
         says = [self._wants[n].say for n in range(self._first + now.raised) if n not in now.resolved]
         return " ".join(filter(None, says)) or str(self._script.opening)
 

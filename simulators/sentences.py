@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from simulators import vocabulary as say
 from simulators.values import Value, values_in
@@ -98,6 +99,7 @@ class Mood:
     """Says that the agent is still at work."""
 
 
+@lru_cache(1024)  # what agents say at the beginning and end of conversations is often the same
 def split_sentences(message: str) -> tuple[Sentence, ...]:
     """Split an agent's message; list items that follow a request are requests too."""
     sentences: list[Sentence] = []
@@ -126,7 +128,8 @@ def _clauses(line: str) -> Iterator[tuple[str, bool, bool]]:
         question = text.rstrip(" *_\"'`)").endswith("?")
         *firsts, last = _AND.split(text)
         for first in firsts:
-            yield first, question and _ASKING_START.search(first) is not None, False
+            asks = " or " in first or _ASKING_START.search(first) is not None
+            yield first, question and asks, False
         yield last, question, bool(firsts) and _QUESTION_START.match(last) is not None
 
 
@@ -146,7 +149,7 @@ def mood_of(sentences: tuple[Sentence, ...]) -> Mood:
 
 def _requests(words: str) -> bool:
     """Return whether a sentence without a question mark asks for something."""
-    if say.CONDITION.search(words):
+    if say.CONDITION.search(words) or say.OFFER.search(words):
         return True
     return (
         not say.PROHIBITION.search(words) and say.REQUEST.search(say.NOT_A_REQUEST.sub("", words)) is not None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simulators.values import values_in
+from simulators.values import options_in, values_in
 from simulators.vocabulary import plain_words
 
 _GIVEN = re.compile(r"You were given the tool `([^`]+)`")
@@ -16,13 +16,25 @@ _RELAY = "use_tool"
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|\n")
 _INSTRUCTS = re.compile(
     r" (?:please|use|using|run|call|open|try|start|tap|press|now|need you|want you|can you|could you"
-    r"|would you|should|must|have to|go ahead|once you|next step) "
+    r"|would you|should|must|have to|go ahead|once you|next step|then|kindly|ask you|simply|just) "
 )
 _NO_INSTRUCTION = re.compile(
     r" (?:do not|dont|never|not need|neednt|no need|without|cannot|cant|used|ran|called|worked"
     r"|succeeded|failed"
-    r"|thank|thanks|completed|have confirmed|did you|i see) "
+    r"|thank|thanks|completed|have confirmed|did you|i see|confirmed|approved|you made|have made"
+    r"|confirm (?:that|whether|if)|have you|has been|later) "
 )
+_MEANS = {
+    "confirm": ("confirm", "approve", "accept", "authorise", "authorize", "acknowledge"),
+    "request": ("request",),
+    "requests": ("requests",),
+    "list": ("list", "show", "look at", "look through", "view", "check", "see"),
+    "activate": ("activate", "switch on", "turn on", "enable"),
+    "travel": ("travel", "trip", "journey", "travelling", "traveling"),
+    "notice": ("notice", "notification", "announcement"),
+}
+"""What the words in the names of tools are called."""
+_IN_APP = re.compile(r"\bapp\b", re.IGNORECASE)
 _REPORT_WANTED = re.compile(r" (?:tell me|let me know) (?:once|when|if|whether|how) .*")
 _ASSIGNED = re.compile(
     r"[`\"'*]*\s*([:=]|\b(?:is|as|to|set to)\b)?[\s(]*"
@@ -149,7 +161,7 @@ def _unnamed(use: Use, text: str) -> dict[str, Any]:
     for name in use.missing:
         schema = use.tool.parameters[name]
         if "enum" in schema:
-            groups.append(([name], [word for word in re.findall(r"\w+", text) if word in schema["enum"]]))
+            groups.append(([name], options_in(text, schema["enum"])))
         elif schema.get("type", "string") == "string":
             (dates if schema.get("format") == "date" else ids).append(name)
     found: dict[str, Any] = {}
@@ -177,12 +189,23 @@ def _mentions(message: str, tools: Mapping[str, UserTool]) -> list[tuple[int, st
 
 
 def _spoken_of(message: str, name: str) -> int | None:
-    """Return where the first sentence begins that has all words of a tool's name."""
-    words = [f" {word} " for word in name.lower().split("_") if word.isalpha()]
+    """Return where the first sentence begins that speaks of a tool.
+
+    It has all words of the tool's name; of a tool of the app it has words that mean the same, and the app or
+    an id is named as well.
+    """
+    words = [word for word in name.lower().split("_") if word.isalpha()]
+    of_app = words[0] == "app" and len(words) > 2
+    meant = [_MEANS.get(word, (word,)) for word in (words[1:] if of_app else words)]
     begin = 0
     for end in [*(found.end() for found in _SENTENCE_END.finditer(message)), len(message)]:
-        sentence = plain_words(message[begin:end])
-        if len(words) > 1 and all(word in sentence for word in words):
+        sentence = message[begin:end]
+        said = plain_words(sentence)
+        if (
+            len(words) > 1
+            and all(any(f" {one} " in said for one in means) for means in meant)
+            and (not of_app or _IN_APP.search(sentence) or _ID.search(sentence))
+        ):
             return begin
         begin = end
     return None
@@ -245,7 +268,8 @@ def _typed(tool: UserTool, name: str, text: str) -> dict[str, Any]:
     if kind == "string":
         options = schema.get("enum")
         if options is not None and text not in options:
-            text = next((option for option in options if plain_words(option) == plain_words(text)), text)
+            same = [option for option in options if plain_words(option) == plain_words(text)]
+            text = next(iter(same or options_in(text, options)), text)
         return {name: text}
     if kind in ("integer", "number"):
         bare = text.strip().removeprefix("$").replace(",", "")

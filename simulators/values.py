@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 from simulators.vocabulary import plain_words
@@ -20,6 +21,22 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 
+_COUNTRIES = {
+    **{
+        "argentina": "AR",
+        "australia": "AU",
+        "austria": "AT",
+        "belgium": "BE",
+        "brazil": "BR",
+        "canada": "CA",
+    },
+    **{"chile": "CL", "china": "CN", "croatia": "HR", "czechia": "CZ", "denmark": "DK", "egypt": "EG"},
+    **{"finland": "FI", "france": "FR", "germany": "DE", "great britain": "GB", "greece": "GR"},
+    **{"hungary": "HU", "iceland": "IS", "india": "IN", "ireland": "IE", "italy": "IT", "japan": "JP"},
+    **{"mexico": "MX", "morocco": "MA", "netherlands": "NL", "new zealand": "NZ", "norway": "NO"},
+    **{"poland": "PL", "portugal": "PT", "south africa": "ZA", "south korea": "KR", "spain": "ES"},
+    **{"sweden": "SE", "switzerland": "CH", "thailand": "TH", "turkey": "TR", "united kingdom": "GB"},
+}
 _MAY_HOLD_VALUE = re.compile(r"[\d@]")
 
 Value = tuple[str, str]
@@ -38,11 +55,46 @@ def values_in(text: str) -> tuple[Value, ...]:
     return tuple(_canonical(found) for found in _VALUE.finditer(text))
 
 
+def value_beside(text: str, phrases: Sequence[str], kind: str) -> Value | None:
+    """Return the value of a kind that stands right after one of the phrases, at most three words on.
+
+    Example:
+        >>> value_beside("Your postal code is 31208, your card ends in 4711.", [" zip "], "number")
+        ('number', '31208')
+    """
+    found: list[Value] = []
+
+    def mark(match: re.Match[str]) -> str:
+        found.append(_canonical(match))
+        return f" valued{len(found) - 1} "
+
+    words = plain_words(_VALUE.sub(mark, text)) if _MAY_HOLD_VALUE.search(text) else ""
+    for phrase in phrases if found else ():
+        place = words.find(phrase)
+        after = words[place + len(phrase) :].split()[:4] if place >= 0 else []
+        for word in after:
+            if word.startswith("valued") and found[int(word[6:])][0] == kind:
+                return found[int(word[6:])]
+    return None
+
+
 def value_of(text: str) -> Value:
     """Return the one value that the whole text is: a typed one, or else its plain words."""
     bare = text.strip().removeprefix("$")
     whole = _VALUE.fullmatch(bare)
     return _canonical(whole) if whole else ("text", plain_words(text))
+
+
+def options_in(text: str, options: Sequence[str]) -> list[str]:
+    """Return which of the options a text has, as they are written; a country stands for its two-letter code.
+
+    Example:
+        >>> options_in("Enter Portugal as the country.", ["PT", "ES"])
+        ['PT']
+    """
+    found = [word for word in re.findall(r"\w+", text) if word in options]
+    words = plain_words(text)
+    return found or [code for name, code in _COUNTRIES.items() if code in options and f" {name} " in words]
 
 
 def _canonical(found: re.Match[str]) -> Value:

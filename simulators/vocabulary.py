@@ -109,7 +109,8 @@ NOT_A_REQUEST = re.compile(
     r"| (?:give|allow) me (?:a|one|just)(?= )"
     r"| (?:i|we|ill)(?: will| can| could| did| have| am able to| are able to| just| also| now| then| shall)*"
     r" (?:confirm|verify|send|share|provide|enter|state|supply|specify)(?= )"
-    r"| able to (?:confirm|verify)| for (?:providing|sharing|confirming|verifying|giving|sending)"
+    r"| (?:not )?enough to \w+(?= )| able to (?:confirm|verify)"
+    r"| for (?:providing|sharing|confirming|verifying|giving|sending)"
     r"| let me (?:check|look|see|pull|verify|find|get|go|review|confirm|do|take|just|quickly|now|first"
     r"|send)(?= )"
 )
@@ -167,7 +168,8 @@ ONLY_CHECKED = _any_of(
 REPORTS_ALL = _any_of("everything|all of (?:this|that|it|them|your)|all set|all done|both|all your")
 
 CLOSING = _any_of(
-    "anything else|something else|any(?:thing)? (?:other|further|more)|further (?:assistance|help|questions)",
+    "(?<!before )anything else|something else|any(?:thing)? (?:other|further|more)(?! cards?| accounts?)",
+    "further (?:assistance|help|questions)",
     r"any (?:\w+ )?questions|other questions|what else|else (?:i|we) can|nothing else",
     "let me know if (?:you (?:need|have)|there)|if you (?:need|have) any|feel free to|hesitate to",
 )
@@ -191,7 +193,26 @@ OPEN_QUESTION = _any_of(
 )
 """Asks what the customer wants."""
 
+ABOUT_NEW = _any_of(
+    "(?:should|shall) (?:i|we) (?:put|enter|save|note)|from now on|(?:you )?use now|going forward|instead",
+    "(?:chang|updat)(?:e|ed|ing) (?:it |that |this )?to|replaced? (?:it )?(?:with|by)|going to be",
+    "to what|to which",
+)
+"""Asks for the new value of something that is to be changed."""
+
 _SURE = "(?:ok|okay|alright|all right|correct|right|fine|(?<!for )good|acceptable|accurate|agreeable|true)"
+OFFER = re.compile(
+    r" (?:i|we|id|ill|well)(?= )(?: \w+)*? (?:"
+    rf"if (?:that|this|it)(?:s| is| would be| sounds| seems|)(?: \w+)? {_SURE}"
+    r"|if (?:that|this) (?:suits|works)|if you (?:agree|like|wish|want|approve|consent)"
+    r"|if you (?:would like|are happy|say so)"
+    r"|if you (?:dont mind|have no objections?|do not mind)|unless you (?:object|mind)"
+    r"|with your (?:ok|okay|permission|consent|approval|agreement)|if youd like|if youre happy) "
+    r"|^ (?:if (?:that|this|it)(?:s| is) \w+|if you (?:agree|like|wish|want|approve|are happy)|with your \w+)"
+    r"(?: with (?:you|that|this))? (?:i|we|id|ill|well) "
+)
+"""Proposes something without asking ("I can do that for you if that is fine")."""
+
 PROPOSAL = re.compile(
     _any_of(
         "shall (?:i|we)|should (?:i|we)|do you (?:agree|consent|confirm|approve|accept|authori[sz]e|wish)",
@@ -202,10 +223,11 @@ PROPOSAL = re.compile(
         rf"(?:is|are|sounds?|does|would|if)(?: \w+){{0,5}} {_SURE}",
         rf"{_SURE} (?:with you|to proceed|to go ahead|if i|for you)|does (?:that|this) work",
         "(?:reply|answer|say|type|respond)(?: with)? yes|yes or no|yes no",
+        "confirm (?:that|whether|if) (?:i|we) (?:should|may|can|shall)",
         "your (?:consent|approval|permission|authori[sz]ation|go ahead)",
         "are you (?:sure|happy|ready|comfortable|certain)|how does that sound|ready (?:for me )?to",
     ).pattern
-    + rf"| (?:proceed|go ahead|{_SURE}) $"
+    + rf"| (?:proceed|go ahead|{_SURE}) $|{OFFER.pattern}"
 )
 """Wants a yes or a no."""
 

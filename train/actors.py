@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -60,19 +63,22 @@ def open_actor(config: GrpoConfig, model: Any, tokenizer: Any) -> Actor:
 
 
 class Itself:
-    """The model samples by itself; nothing has to be copied."""
+    """A model of this process samples: the policy itself, or a copy of it (`train.rollouts`)."""
 
     def __init__(self, config: GrpoConfig, model: Any, tokenizer: Any, template: Template) -> None:
-        self.template = template
-        self.engine = TransformersEngine(
-            model,
-            tokenizer,
-            template=template,
-            window=config.rollout.max_segment_tokens,
-            max_batch=config.rollout.concurrency,
-            cache_tokens=config.rollout.concurrency * config.rollout.max_segment_tokens,
-            inline=True,
-        )
+        self.template, window = template, config.rollout.max_segment_tokens
+        try:
+            self.engine = TransformersEngine(
+                model,
+                tokenizer,
+                template=template,
+                window=window,
+                max_batch=config.rollout.concurrency,
+                cache_tokens=config.rollout.concurrency * window,
+                inline=True,
+            )
+        except ValueError as error:
+            raise UsageError(f"rollout.max_segment_tokens is {window}: {error}") from None
 
     @contextmanager
     def learning(self, model: Any) -> Iterator[None]:
@@ -88,19 +94,19 @@ class Itself:
 
 
 class SharedGPU:
-    """vLLM in this process, on the GPU of the trainer: it sleeps while the model learns."""
+    """vLLM in this process, on the GPU of the trainer: it sleeps, without weights, while the model learns."""
 
     def __init__(self, config: GrpoConfig, model: Any, template: Template) -> None:
         self.template = template
+        self._sleeps = torch.cuda.is_available()
+        window = config.rollout.max_segment_tokens
         self.engine = VLLMEngine.load(
             config.model.path,
             template=template,
-            max_model_len=config.rollout.max_segment_tokens,
+            max_model_len=window,
             max_num_seqs=config.rollout.concurrency,
-            dtype="bfloat16",
-            enable_sleep_mode=torch.cuda.is_available(),
+            **(_beside(model) if self._sleeps else _on_cpu(model, window)),
         )
-        self._sleeps = torch.cuda.is_available()
         self.engine.update_weights(weights(model))  # the path is where the run began, not where it stands
 
     @contextmanager
@@ -121,8 +127,40 @@ class SharedGPU:
         self.engine.close()
 
 
+def _beside(model: Any) -> dict[str, Any]:
+    """Return arguments of vLLM on the GPU of a model, which keeps its weights and gets an optimiser there.
+
+    vLLM takes nine tenths of what these leave; the rest is for what both hold besides.
+    """
+    free, total = torch.cuda.mem_get_info(model.device)
+    trained = sum(one.numel() * one.element_size() for one in model.parameters() if one.requires_grad)
+    share = 0.9 * (free - 2 * trained) / total  # 2: AdamW has two moments of each
+    if share <= 0:
+        raise UsageError(
+            f"of {total >> 20} MiB on the GPU {free >> 20} are free, and the optimiser takes "
+            f"{2 * trained >> 20}, which leaves vLLM none: train adapters, or use rollout.mode 'servers'"
+        )
+    return {"dtype": "bfloat16", "enable_sleep_mode": True, "gpu_memory_utilization": share}
+
+
+def _on_cpu(model: Any, window: int) -> dict[str, Any]:
+    """Return arguments of vLLM on a CPU. It reads prompts whole: in pieces, a seed brings vLLM 0.32 down."""
+    if model.get_input_embeddings().weight is model.get_output_embeddings().weight:
+        raise UsageError(
+            "on a CPU, vLLM 0.32 goes on with the old head of a model that shares it with the embeddings: "
+            "use rollout.mode 'transformers'"
+        )
+    return {
+        "dtype": "float32",
+        "enforce_eager": True,
+        "kv_cache_memory_bytes": 2**31,
+        "enable_chunked_prefill": False,
+        "max_num_batched_tokens": max(window, 8192),
+    }
+
+
 class Servers:
-    """vLLM servers that can read files of this machine; each request goes to the next one.
+    """vLLM servers that can read files of this machine.
 
     They are started with VLLM_SERVER_DEV_MODE=1, which opens the calls that change weights, and with
     ``--logprobs-mode processed_logprobs``.
@@ -131,7 +169,15 @@ class Servers:
     def __init__(self, config: GrpoConfig, model: Any, template: Template) -> None:
         self.template = template
         self._urls = config.rollout.urls
-        self.engine = Turns([OpenAIEngine(config.model.path, url, token_ids=True) for url in self._urls])
+        # Else a server samples as the model's generation_config.json says, and ends turns at its tokens.
+        plain = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "ignore_eos": True}
+        settings: dict[str, Any] = {
+            "token_ids": True,
+            "concurrency": config.rollout.concurrency,
+            "timeout": 600.0,
+            "extra": {**plain, "stop_token_ids": sorted(template.stop_token_ids)},
+        }
+        self.engine = Turns([OpenAIEngine(config.model.path, url, **settings) for url in self._urls])
         self._push(model)
 
     @contextmanager
@@ -144,21 +190,24 @@ class Servers:
         """See `Actor.close`."""
 
     def _push(self, model: Any) -> None:
-        with weights_folder(weights(model), torch.bfloat16) as folder:
-            for url in self._urls:
-                _reload(url.rstrip("/").removesuffix("/v1"), folder)
+        with weights_folder(weights(model), model.dtype) as folder, ThreadPoolExecutor() as threads:
+            list(threads.map(_reload, self._urls, itertools.repeat(folder)))
 
 
 class Turns:
-    """An engine that asks several, one after the other."""
+    """An engine of several, which tasks get in turn; a task stays with its own, which keeps its prefixes."""
 
     def __init__(self, engines: Iterable[OpenAIEngine]) -> None:
         self.engines = list(engines)
         self._next = itertools.cycle(self.engines)
+        self._own: WeakKeyDictionary[Any, OpenAIEngine] = WeakKeyDictionary()
 
     async def complete(self, request: Request) -> Completion:
         """Complete one request; see `Engine.complete`."""
-        return await next(self._next).complete(request)
+        task = asyncio.current_task()
+        if task not in self._own:
+            self._own[task] = next(self._next)
+        return await self._own[task].complete(request)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -166,21 +215,26 @@ class Turns:
             await engine.aclose()
 
 
-def _reload(root: str, folder: str) -> None:
-    """Let a server, which nobody asks meanwhile, read its weights and drop old keys and values."""
+def _reload(url: str, folder: str) -> None:
+    """Let a server read its weights, and drop all keys and values of the old ones."""
+    root = url.rstrip("/").removesuffix("/v1")
+    _post(f"{root}/collective_rpc", {"method": "reload_weights", "kwargs": {"weights_path": folder}})
+    told = _post(f"{root}/reset_prefix_cache?reset_running_requests=true", None)
+    if told.get("success") is not True:  # it answers 200 either way
+        raise UsageError(f"{root} kept keys and values of the old weights, and says {told}: see its log")
+
+
+def _post(url: str, body: dict[str, Any] | None) -> dict[str, Any]:
     import httpx
 
-    calls: tuple[tuple[str, dict[str, Any] | None], ...] = (
-        ("/collective_rpc", {"method": "reload_weights", "kwargs": {"weights_path": folder}}),
-        ("/reset_prefix_cache", None),
-    )
-    for path, body in calls:
-        try:
-            answer = httpx.post(root + path, json=body, timeout=600)
-        except httpx.HTTPError as error:
-            raise UsageError(f"POST {root}{path} broke off: {error}; is the server running?") from error
-        if answer.status_code != 200:
-            raise UsageError(
-                f"POST {root}{path} answered {answer.status_code}: {answer.text[:200]!r}. Start vLLM 0.32 or "
-                "newer with VLLM_SERVER_DEV_MODE=1 on a machine that sees this one's files"
-            )
+    try:
+        answer = httpx.post(url, json=body, timeout=600, trust_env=False)
+        answer.raise_for_status()
+        return dict(answer.json())
+    except httpx.HTTPStatusError:
+        raise UsageError(
+            f"POST {url} answered {answer.status_code}: {answer.text[:200]!r}. Start vLLM 0.32 or newer with "
+            "VLLM_SERVER_DEV_MODE=1 on a machine that sees this one's files"
+        ) from None
+    except (httpx.HTTPError, ValueError) as error:
+        raise UsageError(f"POST {url} failed: {error}; is a vLLM server running there?") from error

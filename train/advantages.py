@@ -12,8 +12,9 @@ the order of the rollouts.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -47,7 +48,7 @@ class Advantages:
     """Advantages of N rollouts, and what is known about their groups."""
 
     values: Tensor
-    """[N]; exactly 0 for invalid rollouts. float32, or the dtype of the rewards where that is wider."""
+    """[N], float32 or wider; exactly 0 for invalid rollouts, and all of a group that is not informative."""
     informative: Tensor
     """[N] bool; True for every rollout of a group whose valid rewards differ: what dynamic sampling keeps."""
     groups: dict[Hashable, Group]
@@ -64,25 +65,18 @@ def leave_one_out(
     """Compare each reward with the mean and the standard deviation of the *other* valid rewards of its group.
 
     ``A_i = (R_i - mean(R_j, j != i)) / std(R_j, j != i)``, not divided where the others are all equal: a lone
-    success among failures has ``A = 1``. The divided advantages of a group do not sum to zero. (The baseline
-    is that of RLOO, Kool et al. 2019, Ahmadian et al. 2024; leave-one-out GRPO leaves the rollout out of the
-    deviation too.)
+    success among failures has ``A = 1``. (The baseline is that of RLOO, Kool et al. 2019, Ahmadian et al.
+    2024; leave-one-out GRPO leaves the rollout out of the deviation too.)
 
     Args:
         rewards: [N], any real dtype; invalid rollouts may hold anything, NaN included.
         group_ids: N hashable ids. Groups may have any size.
-        valid: [N] bool; False for a rollout that got no reward because something around it failed: it is no
-            part of any baseline. None means that all are valid.
+        valid: [N] bool; False where something around the rollout failed: it is in no baseline. None: all are.
         scale: Whether to divide by the deviation.
         ddof: What is subtracted from the number of the others in the variance: 1 (Bessel) or 0.
 
-    Returns:
-        Advantages, exactly 0 for invalid rollouts, where a group has fewer than two valid ones, and where all
-        its rewards are equal.
-
     Raises:
-        UsageError: Shapes do not match, a valid reward is not finite, an id cannot be hashed, or ddof is not
-            0 or 1.
+        UsageError: Shapes, ids or ddof do not fit, or a valid reward is not finite.
 
     Example:
         >>> leave_one_out(torch.tensor([1.0, 0.0, 0.0, 0.0]), ["t"] * 4, scale=False).values
@@ -107,6 +101,17 @@ def dr_grpo(rewards: Tensor, group_ids: Iterable[Hashable], valid: Tensor | None
     Liu et al. 2025 (Dr. GRPO). Arguments as for `leave_one_out`.
     """
     return _advantages(rewards, group_ids, valid, partial(_whole_group, ddof=1), scale=False)
+
+
+def shuffled(found: Advantages, rng: random.Random) -> Advantages:
+    """Deal advantages out at random among the rollouts of all groups in which they differ.
+
+    That is a control: the updates are as large as those that teach, and teach nothing.
+    """
+    places = (found.informative & (found.values != 0)).nonzero().flatten().tolist()
+    values = found.values.clone()
+    values[places] = found.values[rng.sample(places, len(places))]
+    return replace(found, values=values)
 
 
 def as_ids(ids: Iterable[Hashable], count: int, name: str) -> list[Hashable]:

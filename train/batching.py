@@ -10,7 +10,7 @@ import random
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -93,14 +93,10 @@ class Batch:
 
     def to(self, device: str | torch.device) -> Batch:
         """Return it on a device."""
-        return replace(
-            self,
-            ids=self.ids.to(device),
-            attention=self.attention.to(device),
-            mask=self.mask.to(device),
-            rollout_logp=self.rollout_logp.to(device),
-            advantages=self.advantages.to(device),
-        )
+        moved: dict[str, Any] = {
+            name: one.to(device) for name, one in vars(self).items() if isinstance(one, Tensor)
+        }
+        return replace(self, **moved)
 
 
 def rows(
@@ -179,55 +175,43 @@ def fitting(rows: Sequence[Row], max_tokens: int) -> tuple[list[Row], list[Hasha
     return kept, list(long)
 
 
-def micro_batches(
-    rows: Sequence[Row],
-    max_tokens: int,
-    *,
-    whole_rollouts: bool = False,
-    overlong: Literal["alone", "refuse"] = "alone",
-) -> list[Batch]:
-    """Pack rows into batches of at most so many tokens, padding included; the longest come first.
+def micro_batches(rows: Sequence[Row], max_tokens: int, *, whole_rollouts: bool = False) -> list[Batch]:
+    """Pack rows into batches of at most so many tokens, padding included; see `packs`."""
+    return [Batch.of(pack) for pack in packs(rows, max_tokens, whole_rollouts=whole_rollouts)]
+
+
+def packs(rows: Sequence[Row], max_tokens: int, *, whole_rollouts: bool = False) -> list[list[Row]]:
+    """Return rows by batches of at most so many tokens, the longest first.
 
     Args:
         rows: In any order; the result depends on it only where rows have one length.
-        max_tokens: Most tokens N * T.
+        max_tokens: Most tokens N * T; a row, or rollout, that is above it by itself stands alone.
         whole_rollouts: Keep all segments of a rollout in one batch, as level "sequence" of the loss needs.
-        overlong: What becomes of a row, or rollout, that is above the budget by itself.
-
-    Raises:
-        UsageError: There is one, and it is to be refused.
     """
-    units = _units(rows, "rollout") if whole_rollouts else [[row] for row in rows]
-    longest = {id(unit): max(len(row.ids) for row in unit) for unit in units}
-    packs: list[list[Row]] = []
+    made: list[list[Row]] = []
     length = 0
-    for unit in sorted(units, key=lambda unit: -longest[id(unit)]):
-        own = longest[id(unit)]
-        if overlong == "refuse" and own * len(unit) > max_tokens:
-            raise UsageError(
-                f"rollout {unit[0].rollout!r} takes {own * len(unit)} tokens and the budget is {max_tokens}: "
-                "raise it, or leave the rollout out"
-            )
-        if packs and length * (len(packs[-1]) + len(unit)) <= max_tokens:
-            packs[-1].extend(unit)
+    for unit in longest_first(rows, whole_rollouts):
+        if made and length * (len(made[-1]) + len(unit)) <= max_tokens:
+            made[-1].extend(unit)
         else:
-            packs.append(list(unit))
-            length = own
-    return [Batch.of(pack) for pack in packs]
+            made.append(list(unit))
+            length = max(len(row.ids) for row in unit)
+    return made
 
 
-def minibatches(
-    rows: Sequence[Row], count: int, rng: random.Random, by: Literal["group", "rollout"] = "group"
-) -> list[list[Row]]:
-    """Deal rows to so many optimisation steps, whole groups or whole rollouts at random.
+def longest_first(rows: Sequence[Row], whole_rollouts: bool) -> list[list[Row]]:
+    """Return rows one by one, or by rollout, those with the most tokens in a row first."""
+    units = _units(rows, "rollout") if whole_rollouts else [[row] for row in rows]
+    return sorted(units, key=lambda unit: -max(len(row.ids) for row in unit))
+
+
+def minibatches(rows: Sequence[Row], count: int, rng: random.Random) -> list[list[Row]]:
+    """Deal rows to so many optimisation steps, whole groups at random.
 
     Returns:
-        Lists whose numbers of groups, or rollouts, differ by one at most; fewer than `count` where there are
-        not as many.
+        Lists whose numbers of groups differ by one at most; fewer than `count` where there are not as many.
     """
-    if count < 1:
-        raise UsageError(f"count is {count}: give the number of steps, at least 1")
-    units = _units(rows, by)
+    units = _units(rows, "group")
     rng.shuffle(units)
     parts = min(count, len(units))
     cuts = [len(units) * part // parts for part in range(parts + 1)] if parts else []

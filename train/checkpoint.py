@@ -32,7 +32,6 @@ from gym_enterprise.harness.manifest import versions
 MANIFEST = "manifest.json"
 SCHEMA_VERSION = 1
 NAME = re.compile(r"step-(\d{6,})")
-Generator = random.Random | np.random.Generator | torch.Generator
 
 
 class CheckpointDamaged(UserWarning):
@@ -63,7 +62,7 @@ def save(
     Args:
         folder: Where checkpoints are, made if it is not there.
         step: How many steps were done.
-        model_state: Tensors by name; whole ones, where they were sharded.
+        model_state: Tensors by name: whole ones, where they were sharded, and none that shares its memory.
         trainer_state: Containers, numbers, texts and tensors.
         keep_last: How many of the latest stay; None keeps all.
         keep_every: Those of steps that are multiples of it stay too.
@@ -84,13 +83,13 @@ def save(
     part = folder / f"step-{step:06d}.part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
-    aliases = _save_tensors(part / "model.safetensors", model_state)
+    tensors = {name: one.contiguous() for name, one in model_state.items()}
+    save_file(tensors, part / "model.safetensors", metadata={"format": "pt"})
     _save_state(part / "trainer.pt", trainer_state)
     export(part)
     paths = sorted(path for path in part.rglob("*") if path.is_file())
     files = {path.relative_to(part).as_posix(): _facts(path) for path in paths}
     manifest = {"schema_version": SCHEMA_VERSION, "step": step, "versions": versions(), "files": files}
-    manifest |= {"aliases": aliases}
     (part / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     _sync(part)
     whole = part.rename(part.with_suffix(""))
@@ -130,10 +129,8 @@ def load(path: Path | str) -> Saved:
     if fault := _fault(path):
         raise RunDamaged(f"{path} cannot be used: {fault}; take another checkpoint")
     manifest = json.loads((path / MANIFEST).read_bytes())
-    tensors = load_file(path / "model.safetensors")
-    tensors |= {name: tensors[original] for name, original in manifest["aliases"].items()}
     state = torch.load(path / "trainer.pt", map_location="cpu", weights_only=True)
-    return Saved(manifest["step"], tensors, state)
+    return Saved(manifest["step"], load_file(path / "model.safetensors"), state)
 
 
 def prune(folder: Path | str, keep_last: int | None, keep_every: int | None = None) -> None:
@@ -146,19 +143,20 @@ def prune(folder: Path | str, keep_last: int | None, keep_every: int | None = No
         shutil.rmtree(part)
 
 
-def random_state(**generators: Generator) -> dict[str, Any]:
+def random_state(**generators: random.Random) -> dict[str, Any]:
     """Return the states of these generators and of the global ones of python, numpy and torch, for `save`."""
+    numpy = np.random.get_state(legacy=False)
     return {
         "python": random.getstate(),
-        "numpy": _plain(np.random.get_state(legacy=False)),
+        "numpy": numpy | {"state": numpy["state"] | {"key": numpy["state"]["key"].tolist()}},
         "torch": torch.get_rng_state(),
         "cuda": torch.cuda.get_rng_state() if torch.cuda.is_available() else None,  # of the current device
-        "own": {name: _state(generator) for name, generator in generators.items()},
+        "own": {name: generator.getstate() for name, generator in generators.items()},
     }
 
 
-def restore_random_state(state: Mapping[str, Any], **generators: Generator) -> None:
-    """Go on from `random_state`, with generators of the same names and kinds.
+def restore_random_state(state: Mapping[str, Any], **generators: random.Random) -> None:
+    """Go on from `random_state`, with generators of the same names.
 
     The generator of a GPU stays as it is where none was saved, as its numbers differ from the CPU's anyway.
 
@@ -173,26 +171,7 @@ def restore_random_state(state: Mapping[str, Any], **generators: Generator) -> N
     if state["cuda"] is not None and torch.cuda.is_available():
         torch.cuda.set_rng_state(state["cuda"])
     for name, generator in generators.items():
-        if isinstance(generator, torch.Generator):
-            generator.set_state(state["own"][name])
-        elif isinstance(generator, random.Random):
-            generator.setstate(state["own"][name])
-        else:
-            generator.bit_generator.state = state["own"][name]
-
-
-def _state(generator: Generator) -> Any:
-    if isinstance(generator, torch.Generator):
-        return generator.get_state()
-    if isinstance(generator, random.Random):
-        return generator.getstate()
-    return _plain(generator.bit_generator.state)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    return value.tolist() if isinstance(value, np.ndarray) else value
+        generator.setstate(state["own"][name])
 
 
 def _newest_first(folder: Path) -> list[Path]:
@@ -211,23 +190,6 @@ def _make_way(path: Path, step: int) -> None:
     aside = path.with_suffix(".damaged")
     shutil.rmtree(aside, ignore_errors=True)
     path.rename(aside)
-
-
-def _save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, str]:
-    """Save tensors, each once, and return the names of those that are another one, with its name."""
-    names: dict[Any, str] = {}
-    aliases, alone = {}, {}
-    for name, tensor in tensors.items():
-        memory = (tensor.device, tensor.untyped_storage().data_ptr(), tensor.storage_offset())
-        view = (*memory, tensor.dtype, tensor.shape, tensor.stride())
-        if tensor.numel() and names.setdefault(view, name) != name:
-            aliases[name] = names[view]
-        elif tensor.is_contiguous() and tensor.untyped_storage().nbytes() == tensor.nbytes:
-            alone[name] = tensor
-        else:  # part of a larger one, which the file format does not know
-            alone[name] = tensor.clone(memory_format=torch.contiguous_format)
-    save_file(alone, path, metadata={"format": "pt"})
-    return aliases
 
 
 def _save_state(path: Path, state: Mapping[str, Any]) -> None:

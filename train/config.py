@@ -57,6 +57,12 @@ class Model:
     gradient_checkpointing: bool = key(False, "Compute activations again instead of keeping them.")
     lora: Lora = Field(default_factory=Lora)
 
+    def __post_init__(self) -> None:
+        try:
+            torch.device(self.device or "cpu")
+        except RuntimeError:
+            raise UsageError(f"model.device is {self.device!r}: give cpu, cuda or cuda:1, say") from None
+
 
 @dataclass(frozen=True, config=STRICT)
 class Optim:
@@ -122,10 +128,10 @@ class Rollout:
     format: Literal["hermes", "json", "llama"] = key("hermes", "How the model writes calls.")
     prompt: str | None = key(None, "File of the system message; none is that of `LLMPlayer`.")
     keep_history: bool = key(True, "Keep earlier turns as they were sampled, thoughts included.")
-    concurrency: int = key(64, "Most episodes at once.", ge=1)
+    concurrency: int = key(64, "Most episodes at once, of each process that plays.", ge=1)
     turn_deadline: float | None = key(None, "Seconds of a turn; later, not scored.", gt=0)
     episode_deadline: float | None = key(None, "Seconds of an episode; later, not scored.", gt=0)
-    finish_after: float = key(1.0, "Share of episodes after which the rest is cut.", gt=0, le=1)
+    finish_after: float = key(1.0, "Share of episodes after which the long rest is cut.", gt=0, le=1)
 
     def __post_init__(self) -> None:
         if (self.mode == "servers") != bool(self.urls):
@@ -139,8 +145,11 @@ class Rollout:
 class PolicyLoss:
     """Advantages and loss: see `train.advantages` and `train.losses`, whose names these are."""
 
-    advantage: Literal["leave_one_out", "grpo", "dr_grpo"] = key("leave_one_out", "Rule of advantages.")
-    scale: bool = key(True, 'Divide by the deviation; for "leave_one_out".')
+    advantage: Literal["leave_one_out", "grpo", "dr_grpo", "shuffled"] = key(
+        "leave_one_out",
+        'Their rule; "shuffled" deals those of the first out at random, as a control.',
+    )
+    scale: bool = key(True, 'Divide by the deviation; for "leave_one_out" and "shuffled".')
     filter_zero_variance: bool = key(True, "Drop groups whose rewards are all equal.")
     overlong: Literal["keep", "mask"] = key(
         "keep", "Whether rollouts that were cut for length count in the loss."
@@ -180,11 +189,11 @@ class GrpoConfig:
     domain: str = key(..., "Name of the domain, or module:function.")
     split: str = key("train", "Tasks to train on.")
     tasks: str | None = key(None, "tasks.json of `train.filter`: only these of the split.")
-    seed: int = key(0, "Of all that is drawn at random.", ge=0)
+    seed: int = key(0, "Of all that is drawn at random.", ge=0, lt=2**63)
     steps: int = key(100, "Rounds of rollouts, each followed by its updates.", ge=1)
     minibatches: int = key(2, "Parts of a round's groups, each an update.", ge=1)
     epochs: int = key(1, "How often the groups of a round are gone through.", ge=1)
-    max_staleness: int = key(0, "Rounds that rollouts may be behind the weights.", ge=0)
+    max_staleness: int = key(0, "Rounds that rollouts may be behind the weights; above 0 they overlap.", ge=0)
     canary: float = key(0.1, "Mean |log w| at which the engine has other weights: stop.", gt=0)
     tensorboard: bool = key(False, "Write TensorBoard files beside the JSON lines.")
     model: Model = Field(default_factory=Model)
@@ -200,6 +209,11 @@ class GrpoConfig:
             raise UsageError(
                 f"max_staleness is {self.max_staleness} and loss.importance 'off': rollouts of older weights "
                 "need 'raw', 'truncated' or 'icepop'"
+            )
+        if self.max_staleness and self.rollout.mode == "vllm":
+            raise UsageError(
+                f"max_staleness is {self.max_staleness} and rollout.mode 'vllm', which sleeps while "
+                "the model learns: for rollouts meanwhile give 'servers'"
             )
         if self.minibatches > self.rollout.tasks_per_step:
             raise UsageError(
@@ -218,7 +232,7 @@ class SftConfig:
     format: Literal["hermes", "json", "llama"] = key("hermes", "How calls of runs are written.")
     prompt: str | None = key(None, "File of the system message of runs; none is that of `LLMPlayer`.")
     keep_history: bool = key(True, "As rollout.keep_history of `train.grpo`.")
-    seed: int = key(0, "Of all that is drawn at random.", ge=0)
+    seed: int = key(0, "Of all that is drawn at random.", ge=0, lt=2**63)
     steps: int | None = key(None, "Optimiser steps; none goes by epochs.", ge=1)
     epochs: float = key(1.0, "How often the data is gone through.", gt=0)
     batch_size: int = key(16, "Conversations of an optimiser step.", ge=1)
@@ -292,10 +306,15 @@ def read(cls: type[Config], path: Path | str, *overrides: str) -> Config:
         raise UsageError("\n".join(_faults(error, cls, values))) from None
 
 
+def by_key(config: Any) -> dict[str, str]:
+    """Return the values of all keys, as they stand in TOML."""
+    return {key.name: _toml(operator.attrgetter(key.name)(config)) for key in describe(type(config))}
+
+
 def to_toml(config: Any) -> str:
     """Return a configuration as TOML that `read` makes the same of, with a comment at each key."""
-    rows = [(key, operator.attrgetter(key.name)(config)) for key in describe(type(config))]
-    return "".join(f"{key.name} = {_toml(value)}  # {key.doc}\n" for key, value in rows)
+    own = by_key(config)
+    return "".join(f"{key.name} = {own[key.name]}  # {key.doc}\n" for key in describe(type(config)))
 
 
 def _leaves(cls: Any, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:

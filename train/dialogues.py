@@ -5,7 +5,8 @@ What it samples itself in rollouts goes through `train.batching.rows` instead.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import json
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,23 @@ def dialogue(domain: Domain, task: Task, record: Record, format: Format, prompt:
     return chat
 
 
+def read_dialogues(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the lines of a file such as sft.jsonl, each with the name of where it stands.
+
+    Raises:
+        UsageError: It cannot be read, or a line is no dialogue.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{file} cannot be read: {error}; data is what train.filter wrote, or runs"
+        ) from None
+    for number, entry in enumerate(text.split("\n"), start=1):  # only a line feed ends a line
+        if entry.strip():
+            yield f"{file}:{number}", _checked(entry, f"{file}:{number}")
+
+
 def recorded_rows(
     template: Template,
     chat: Sequence[ChatMessage],
@@ -57,7 +75,7 @@ def recorded_rows(
     """Return the tokens that were recorded with a dialogue, if they are what this model would have read.
 
     They are when its template writes the chat before the first turn as exactly the tokens that were read
-    there, so tokenizer, template, system message and format are the same.
+    there, so tokenizer, template, system message and format are the same; else there are no rows.
 
     Args:
         template: The model's.
@@ -65,9 +83,6 @@ def recorded_rows(
         tokens: The segments of the record.
         rollout: An id of the dialogue.
         vocabulary: How many tokens the model has.
-
-    Returns:
-        The rows; empty where the tokens are another model's, or there are none.
     """
     lists = [(tuple(one["ids"]), tuple(one["sampled"]), tuple(one["logprobs"])) for one in tokens]
     made = [Row(*each, rollout, rollout) for each in lists if any(each[1])]
@@ -87,9 +102,8 @@ def sft_rows(
 ) -> list[Row]:
     """Return a dialogue that somebody wrote as the model would have read and sampled it.
 
-    What counts are the words of the assistant, encoded as such, and the token that ends its turn. All else is
-    written by the template, as prompts are when the model samples. There is more than one row where the
-    template writes earlier turns otherwise than they stand there.
+    What counts are the words of the assistant, encoded as such, and the token that ends its turn. The
+    template writes the rest; where it writes earlier turns otherwise than they stand, there are more rows.
 
     Args:
         template: The model's.
@@ -141,3 +155,30 @@ def _end_of_turn(template: ChatTemplate) -> int:
     if not ends:
         raise UsageError(f"{template!r} ends a turn of the assistant with no token: use another template")
     return ends[0]
+
+
+def _checked(entry: str, name: str) -> dict[str, Any]:
+    try:
+        line = json.loads(entry)
+    except ValueError as error:
+        raise UsageError(f'{name} is no JSON object with a "chat" list: {error}') from None
+    if not isinstance(line, dict) or not isinstance(line.get("chat"), list):
+        raise UsageError(f'{name} is no JSON object with a "chat" list: {entry[:60]!r}')
+    for message in line["chat"]:
+        if not isinstance(message, dict) or not all(
+            isinstance(message.get(key), str) for key in ("role", "content")
+        ):
+            raise UsageError(f"{name} has {message!r} in its chat: give each message a role and a content")
+    if not isinstance(line.get("task_id", ""), str):
+        raise UsageError(f"{name} has the task_id {line['task_id']!r}: give a text, or none")
+    segments = line.get("segments", [])
+    if not isinstance(segments, list) or not all(map(_is_segment, segments)):
+        raise UsageError(
+            f"{name} has segments that are no lists of ids, sampled and logprobs: leave them out"
+        )
+    return line
+
+
+def _is_segment(one: Any) -> bool:
+    lists = [one.get(name) for name in ("ids", "sampled", "logprobs")] if isinstance(one, dict) else [None]
+    return all(isinstance(each, list) and all(isinstance(n, int | float) for n in each) for each in lists)

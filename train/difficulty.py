@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gym_enterprise.errors import UsageError
 from train.config import Difficulty
+
+LEAST = 2.0**-54
+"""In place of the 0 that is drawn once in 2**53 times."""
 
 
 class TaskSampler:
@@ -18,7 +22,7 @@ class TaskSampler:
     played or succeeds half of the time, and about `floor` for one that always or never does.
 
     Args:
-        task_ids: All tasks.
+        tasks: The content's hash of each task, by id.
         settings: Of the configuration.
         rng: Of the run.
 
@@ -26,20 +30,21 @@ class TaskSampler:
         UsageError: There is no task.
     """
 
-    def __init__(self, task_ids: Sequence[str], settings: Difficulty, rng: random.Random) -> None:
-        if not task_ids:
+    def __init__(self, tasks: Mapping[str, str], settings: Difficulty, rng: random.Random) -> None:
+        if not tasks:
             raise UsageError("there is no task to draw: choose another split")
-        self._settings, self._rng = settings, rng
-        self._seen: dict[str, tuple[float, float]] = dict.fromkeys(task_ids, (0.0, 0.0))
+        self._tasks, self._settings, self._rng = dict(tasks), settings, rng
+        self._seen: dict[str, tuple[float, float]] = dict.fromkeys(tasks, (0.0, 0.0))
 
     def draw(self, count: int) -> list[str]:
         """Return so many tasks; none a second time before all were drawn once.
 
-        The keys u ** (1 / weight) of Efraimidis and Spirakis (2006) draw without replacement by weight.
+        The keys u ** (1 / weight) of Efraimidis and Spirakis (2006) draw without replacement by weight; these
+        are their logarithms, as the powers themselves are all 0 where weights are small.
         """
         drawn: list[str] = []
         while len(drawn) < count:
-            keys = {task: self._rng.random() ** (1 / self.weight(task)) for task in self._seen}
+            keys = {task: math.log(self._rng.random() or LEAST) / self.weight(task) for task in self._seen}
             drawn += sorted(keys, key=keys.__getitem__, reverse=True)[: count - len(drawn)]
         return drawn
 
@@ -55,12 +60,20 @@ class TaskSampler:
             passed, played = (self._settings.decay * count for count in self._seen[task_id])
             self._seen[task_id] = passed + sum(reward == 1 for reward in rewards), played + len(rewards)
 
-    def state_dict(self) -> dict[str, list[float]]:
-        """Return the counts by task."""
-        return {task: [*counts] for task, counts in self._seen.items()}
+    def state_dict(self) -> dict[str, Any]:
+        """Return the tasks, and the counts of each."""
+        return {"tasks": self._tasks, "seen": {task: [*counts] for task, counts in self._seen.items()}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from `state_dict`; tasks that were not in it are as if never played."""
-        for task in self._seen.keys() & state.keys():
-            passed, played = state[task]
-            self._seen[task] = passed, played
+        """Go on from `state_dict`.
+
+        Raises:
+            UsageError: The tasks are others, or have another content.
+        """
+        before = state.get("tasks", self._tasks)  # earlier checkpoints have the counts alone
+        if other := [task for task in {**before, **self._tasks} if before.get(task) != self._tasks.get(task)]:
+            raise UsageError(
+                f"{len(other)} tasks are new, gone or have another content since the checkpoint, such as "
+                f"{other[0]!r}: give the same, or begin another run"
+            )
+        self._seen = {task: (passed, played) for task, (passed, played) in state.get("seen", state).items()}

@@ -224,29 +224,20 @@ def main(options: argparse.Namespace) -> None:
 def parser() -> argparse.ArgumentParser:
     """Return what reads the command line."""
     made = argparse.ArgumentParser("train.filter", description="Filter runs; train/filter.py has the rules.")
-    made.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folder of a run")
-    made.add_argument("--out", type=Path, required=True, help="folder of the results")
-    made.add_argument("--domain", help="name of the domain, or module:function; default: as the runs say")
-    made.add_argument("--split", default="train", help="tasks to keep (%(default)s)")
-    made.add_argument(
-        "--format", choices=FORMATS, default="hermes", help="how calls are written (%(default)s)"
-    )
-    made.add_argument("--prompt", type=Path, help="file of the system message; default: that of LLMPlayer")
-    made.add_argument(
-        "--repeats", type=int, default=1, help="how often a message or call may stand (%(default)s)"
-    )
-    made.add_argument("--max-steps", type=int, help="most messages and calls of a dialogue")
-    made.add_argument("--max-tokens", type=int, help="most tokens of a dialogue")
-    made.add_argument("--tokenizer", help="model whose tokens --max-tokens counts")
-    made.add_argument(
-        "--band",
-        type=float,
-        nargs=2,
-        default=(0.05, 0.95),
-        metavar=("LOW", "HIGH"),
-        help="pass rates (%(default)s)",
-    )
-    made.add_argument("--force", action="store_true", help="replace what is there")
+    add = made.add_argument
+    add("runs", nargs="+", type=Path, metavar="RUN", help="folder of a run")
+    add("--out", type=Path, required=True, help="folder of the results")
+    add("--domain", help="name of the domain, or module:function; default: as the runs say")
+    add("--split", default="train", help="tasks to keep (%(default)s)")
+    add("--format", choices=FORMATS, default="hermes", help="how calls are written (%(default)s)")
+    add("--prompt", type=Path, help="file of the system message; default: that of LLMPlayer")
+    add("--repeats", type=int, default=1, help="how often a message or call may stand (%(default)s)")
+    add("--max-steps", type=int, help="most messages and calls of a dialogue")
+    add("--max-tokens", type=int, help="most tokens of a dialogue")
+    add("--tokenizer", help="model whose tokens --max-tokens counts")
+    band: dict[str, Any] = {"default": (0.05, 0.95), "metavar": ("LOW", "HIGH")}
+    add("--band", type=float, nargs=2, **band, help="pass rates (%(default)s)")
+    add("--force", action="store_true", help="replace what is there")
     return made
 
 

@@ -47,20 +47,6 @@ def token_logprobs(
     Raises:
         UsageError: Shapes do not fit, the mask counts padding or a first token, or the model has no head.
     """
-    return _scores(model, ids, attention, mask, temperature, entropy=False)[0]
-
-
-def token_logprobs_and_entropies(
-    model: Any, ids: Tensor, attention: Tensor, mask: Tensor | None = None, temperature: float = 1.0
-) -> tuple[Tensor, Tensor]:
-    """Return what `token_logprobs` does, and the entropies, without gradient, of the same distributions."""
-    logprobs, entropies = _scores(model, ids, attention, mask, temperature, entropy=True)
-    return logprobs, entropies.detach()
-
-
-def _scores(
-    model: Any, ids: Tensor, attention: Tensor, mask: Tensor | None, temperature: float, *, entropy: bool
-) -> list[Tensor]:
     if not 0 < temperature < math.inf:
         raise UsageError(f"temperature is {temperature}: give the one that was sampled at, above 0")
     counted = _counted(ids, attention, mask)
@@ -73,12 +59,7 @@ def _scores(
     def score(head: Head, states: Tensor, targets: Tensor) -> Tensor:
         logits = head(states)
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        logprobs = (logits if temperature == 1 else logits / temperature).log_softmax(-1)
-        chosen = logprobs.gather(-1, targets)
-        if not entropy:
-            return chosen
-        spread = torch.special.entr(logprobs.detach().exp()).sum(-1, keepdim=True)
-        return torch.cat([chosen, spread], -1)
+        return (logits if temperature == 1 else logits / temperature).log_softmax(-1).gather(-1, targets)
 
     def in_pieces(head: Head, states: Tensor) -> Tensor:
         size = max(1, LOGITS_AT_ONCE // model.config.get_text_config().vocab_size)
@@ -91,7 +72,7 @@ def _scores(
         return torch.cat(pieces, 1)
 
     scores = _at_head(model, _inputs(model, ids, attention), counted.roll(-1, 1), in_pieces)
-    return [scores.new_zeros(ids.shape).masked_scatter(counted, column) for column in scores.unbind(-1)]
+    return scores.new_zeros(ids.shape).masked_scatter(counted, scores)
 
 
 def _at_head(

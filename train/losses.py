@@ -17,13 +17,11 @@ rollouts i and the sampled tokens t:
 | infrastructure failure | mask 0, and `valid` False for advantages | leaves    | leaves | leaves           |
 | group without variance | nothing to do: A is 0                    | adds 0    | stays  |                  |
 
-So a group without variance counts in the mean over groups, and a KL penalty acts on it. To leave it out
-(dynamic sampling), drop its rows first of all (`Advantages.informative`). A group without a counted token is
-not in the mean.
+A group without variance counts in the mean over groups, and a KL penalty acts on it; to leave it out, drop
+its rows (`Advantages.informative`). A group without a counted token is not in the mean.
 
-Losses of micro-batches *sum* to that of the whole batch, given its `loss_totals`; so do those of ranks: where
-gradients are averaged over ranks, multiply the loss by their number. Neither the split nor the order of rows
-nor the side of the padding matters. What the mask leaves out may hold anything, NaN included.
+Losses of micro-batches, and of ranks, *sum* to that of the whole batch, given its `loss_totals`. Neither the
+split nor the order of rows nor the side of the padding matters. What the mask leaves out may hold anything.
 """
 
 from __future__ import annotations
@@ -40,20 +38,6 @@ from gym_enterprise.errors import UsageError
 from train.advantages import as_ids
 from train.padded import as_mask, filled, finite, row_sums
 from train.totals import Level, RolloutTotals, Totals, loss_totals, whole_rollouts
-
-__all__ = [
-    "KL",
-    "Loss",
-    "Metric",
-    "Totals",
-    "clipped_surrogate",
-    "importance_weights",
-    "kl_estimate",
-    "loss_totals",
-    "merged",
-    "policy_loss",
-    "sft_loss",
-]
 
 Bounds = float | tuple[float, float]
 Importance = Literal["off", "raw", "truncated", "icepop"]
@@ -162,18 +146,11 @@ def policy_loss(
         kl: A penalty to add.
 
     Returns:
-        The loss, and metrics with the denominators they need to be `merged`. Over tokens: "ratio" (r),
-        "ratio_min", "ratio_max", "clipped" (share whose gradient the clip stops); "weight" (w), "capped"
-        (share that the cap changed), "not_finite" (count of w = 0 for that reason); "entropy" (estimated by
-        -logp); "zero_advantage" (share); "kl"; "tokens". Over tokens of finite w: "logp_error" (|log w|,
-        which stale weights in the engine raise), "token_mult_prob_error" (e^|log w|), "k3_rollout_old" and
-        "k3_old_rollout" (k3 of log w and of -log w). Over rollouts: "dropped" (share of m = 0). Counts:
-        "rollouts" and "groups" that have tokens.
+        The loss, and metrics that can be `merged`; docs/training.md says what each of them is.
 
     Raises:
         UsageError: Shapes, ids, totals or options do not fit; or logp, old_logp, advantages or the reference
-            is not finite at a token that counts. No loss could keep that from the parameters: 0 times NaN is
-            NaN in the backward pass of the model.
+            is not finite at a token that counts, which no loss could keep from the parameters.
     """
     _check_options(clip_low, clip_high, dual_clip, normaliser, level)
     seen = as_mask(mask)
@@ -226,12 +203,11 @@ def sft_loss(
         mask: [N, T], bool or 0 and 1: the assistant's tokens, each of which counts as 1.
         context: [N, T], likewise: tokens that others wrote, each of which counts as `context_weight`.
         context_weight: From 0 to 1.
-        tokens: What the whole batch counts, so that the losses of its micro-batches sum to its loss: the
-            tokens of the mask, and `context_weight` times those of the context. None: this is the whole one.
+        tokens: What the whole batch counts, by these weights, so that losses of micro-batches sum to its
+            loss. None: this is the whole one.
 
     Returns:
-        The loss, and the metrics "nll", which is about the mask alone, "tokens", and of a context
-        "context_nll".
+        The loss, and the metrics "nll" (of the mask alone), "tokens", and of a context "context_nll".
 
     Raises:
         UsageError: Shapes do not fit, logp is not finite at a token that counts, more count than `tokens`, or
@@ -277,7 +253,7 @@ def importance_weights(
         log_weight: log w, any shape. Where it is not finite, w is 0.
         importance: "raw": exp. "truncated": then clamped to the cap (TIS, Yao et al. 2025). "icepop": then 0
             outside the cap (Ling Team 2025). "off": 1 everywhere.
-        cap: The most that w may be, or (least, most), inclusive; for "truncated" and "icepop", which need it.
+        cap: The most that w may be, or (least, most), inclusive; for "truncated" and "icepop".
 
     Raises:
         UsageError: The cap is missing, of no use or no interval, or `importance` is none of the four.

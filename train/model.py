@@ -9,41 +9,17 @@ import copy
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor, distribute_tensor
 
 from gym_enterprise.errors import UsageError
 from simulators.template import source
-from train.logprobs import plain_model, token_logprobs, token_logprobs_and_entropies
-
-__all__ = [
-    "LoRA",
-    "load_policy",
-    "load_policy_state",
-    "policy_state",
-    "save_policy",
-    "token_logprobs",
-    "token_logprobs_and_entropies",
-    "weights",
-]
-
-
-@dataclass(frozen=True)
-class LoRA:
-    """Low-rank adapters, trained instead of the weights (Hu et al. 2021)."""
-
-    rank: int = 16
-    alpha: float = 32.0
-    """What they add is multiplied by alpha / rank."""
-    targets: str | tuple[str, ...] = "all-linear"
-    """Names of layers, or "all-linear": all but the head."""
-    seed: int = 0
-    """Of their initial weights."""
+from train.config import Lora
+from train.logprobs import plain_model
+from train.ranks import leads, like, whole
 
 
 def load_policy(
@@ -51,7 +27,8 @@ def load_policy(
     *,
     dtype: str | torch.dtype = torch.float32,
     device: str | torch.device = "cpu",
-    lora: LoRA | None = None,
+    lora: Lora | None = None,
+    seed: int = 0,
     gradient_checkpointing: bool = False,
 ) -> Any:
     """Load a model to train, without dropout, so that every ratio is 1 before the first update.
@@ -61,7 +38,8 @@ def load_policy(
         dtype: Of the weights. Small updates vanish in bfloat16: weights that are trained, unlike those under
             adapters, should be float32, with `torch.autocast` where that is faster.
         device: Where it goes.
-        lora: Adapters to train, in float32; None trains all weights.
+        lora: Adapters to train, in float32 (Hu et al. 2021); None, or a rank of 0, trains all weights.
+        seed: Of the first weights of adapters.
         gradient_checkpointing: Hold the activations between layers only, and compute the others again.
 
     Raises:
@@ -72,8 +50,8 @@ def load_policy(
             model = _read(path, dtype)
         except (OSError, ValueError, ImportError) as error:
             raise UsageError(f"there is no model at {str(path)!r} that can be loaded: {error}") from error
-        if lora is not None:
-            model = _adapted(model, lora)
+        if lora is not None and lora.rank:
+            model = _adapted(model, lora, seed)
     if gradient_checkpointing:
         plain = plain_model(model)
         renamed = getattr(plain, "activation_checkpointing_enable", None)  # by later releases
@@ -110,7 +88,7 @@ def _stop_dropout(model: Any) -> None:
                 setattr(module, name, 0.0)
 
 
-def _adapted(model: Any, lora: LoRA) -> Any:
+def _adapted(model: Any, lora: Lora, seed: int) -> Any:
     from peft import LoraConfig, get_peft_model
 
     settings: dict[str, Any] = {
@@ -120,7 +98,7 @@ def _adapted(model: Any, lora: LoRA) -> Any:
         "bias": "none",
         "task_type": "CAUSAL_LM",
     }
-    torch.default_generator.manual_seed(lora.seed)
+    torch.default_generator.manual_seed(seed)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # it reads what transformers has renamed
@@ -147,18 +125,22 @@ def weights(model: Any) -> Iterator[tuple[str, Tensor]]:
         if ".lora_" in name:
             continue
         layer, inner, rest = name.rpartition(".base_layer.")
-        whole = _whole(value)
+        full = whole(value)
         if inner and rest == "weight":
-            whole = whole + _whole(plain.get_submodule(layer).get_delta_weight("default"))
-        yield f"{layer}.{rest}" if inner else name, whole.to(value.dtype)
+            full = full + whole(plain.get_submodule(layer).get_delta_weight("default"))
+        yield f"{layer}.{rest}" if inner else name, full.to(value.dtype)
 
 
-def policy_state(model: Any) -> dict[str, Tensor]:
+def policy_state(model: Any, keep: bool = True) -> dict[str, Tensor]:
     """Return copies, on the CPU, of what training changes: trained parameters, and buffers.
 
-    Where weights are sharded, all ranks have to ask together, and each gets them whole.
+    Where weights are sharded, all ranks have to ask together; each that is to `keep` them gets them whole.
     """
-    return {name: _whole(value).to("cpu", copy=True) for name, value in _changing(model).items()}
+    state: dict[str, Tensor] = {}
+    for name, value in _changing(model).items():
+        full = whole(value)
+        state |= {name: full.to("cpu", copy=True)} if keep else {}
+    return state
 
 
 def load_policy_state(model: Any, state: Mapping[str, Tensor]) -> None:
@@ -175,10 +157,7 @@ def load_policy_state(model: Any, state: Mapping[str, Tensor]) -> None:
             f"shape or dtype, such as {other[0]!r}; load the model as the run did that saved the state"
         )
     for name, value in own.items():
-        new = state[name].to(value.device)
-        if isinstance(value, DTensor):
-            new = distribute_tensor(new, value.device_mesh, value.placements)
-        value.detach().copy_(new)
+        value.detach().copy_(like(state[name], value))
 
 
 def save_policy(model: Any, tokenizer: Any, folder: str | Path) -> None:
@@ -189,8 +168,9 @@ def save_policy(model: Any, tokenizer: Any, folder: str | Path) -> None:
     Raises:
         UsageError: There is something of that name.
     """
-    merged, trained = dict(weights(model)), None if plain_model(model) is model else policy_state(model)
-    if torch.distributed.is_initialized() and torch.distributed.get_rank():
+    merged = {name: one.cpu() for name, one in weights(model) if leads()}
+    trained = None if plain_model(model) is model else policy_state(model, leads())
+    if not leads():
         return
     folder, part = Path(folder), Path(f"{folder}.part")
     if folder.exists():
@@ -226,7 +206,3 @@ def _once(model: Any) -> Iterator[tuple[str, Tensor]]:
         if id(value) not in seen:
             seen.add(id(value))
             yield name, value
-
-
-def _whole(value: Tensor) -> Tensor:
-    return (value.full_tensor() if isinstance(value, DTensor) else value).detach()

@@ -21,11 +21,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.overrides import TorchFunctionMode
 
 from gym_enterprise.errors import UsageError
 from train.config import Optim
+from train.ranks import leads, like, whole
 
 Named = dict[str, nn.Parameter]
 
@@ -45,8 +45,7 @@ class Update:
 class Optimiser:
     """AdamW and Muon with clipping and a schedule, used as one; gradients that are not finite go nowhere.
 
-    Under FSDP2 all ranks must call `step`, `state_dict` and `load_state_dict` together. The state holds whole
-    tensors, so another number of ranks can load it.
+    Under FSDP2 all ranks call everything together. The state holds whole tensors, for any number of ranks.
 
     Args:
         model: Where it will be trained, sharded already. What requires a gradient is trained.
@@ -55,13 +54,6 @@ class Optimiser:
 
     Raises:
         UsageError: Nothing requires a gradient, or the warm-up leaves the schedule no step.
-
-    Example:
-        >>> optimiser = Optimiser(model, Optim(kind="muon"), steps=100)  # doctest: +SKIP
-        >>> loss.backward()  # doctest: +SKIP
-        >>> optimiser.step()  # doctest: +SKIP
-        Update(norm=0.73, lr=1e-05, skipped=False)
-        >>> optimiser.zero_grad()  # doctest: +SKIP
     """
 
     def __init__(self, model: nn.Module, settings: Optim, steps: int) -> None:
@@ -84,7 +76,7 @@ class Optimiser:
         """Clip the gradients and update the parameters, or skip both if the norm is not finite."""
         factor = lr_factor(self.steps, self._planned, self._settings)
         limit = self._settings.clip_norm or math.inf
-        norm = float(_whole(nn.utils.clip_grad_norm_(self._parameters.values(), limit)))
+        norm = float(whole(nn.utils.clip_grad_norm_(self._parameters.values(), limit)))
         update = Update(norm, self._settings.lr * factor, skipped=not math.isfinite(norm))
         self.steps += 1
         if update.skipped:
@@ -104,11 +96,12 @@ class Optimiser:
             parameter.grad = None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return counters and moments: plain containers of whole tensors, and nothing of the settings."""
-        moments = {
-            name: {key: _whole(value) for key, value in part.state.get(self._parameters[name], {}).items()}
-            for name, part in self._owners.items()
-        }
+        """Return counters and moments, which the first rank gets, and nothing of the settings."""
+        moments: dict[str, dict[str, Tensor]] = {name: {} for name in self._owners}
+        for name, part in self._owners.items():
+            for key, value in part.state.get(self._parameters[name], {}).items():
+                full = whole(value)  # one at a time on the device
+                moments[name] |= {key: full.cpu()} if leads() else {}
         return {"steps": self.steps, "skipped": self.skipped, "layout": self._layout(), "moments": moments}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -128,7 +121,7 @@ class Optimiser:
         for name, part in self._owners.items():
             parameter, moments = self._parameters[name], state["moments"][name]
             part.state[parameter] = {
-                key: value.clone() if key == "step" else _like(parameter, value)
+                key: value.clone() if key == "step" else like(value, parameter)
                 for key, value in moments.items()
             }
 
@@ -185,15 +178,3 @@ def _check(parameters: Named, settings: Optim, steps: int) -> None:
             f"optim.warmup_steps is {settings.warmup_steps} of {steps} steps, which leaves none for the "
             f"schedule {settings.schedule!r}: make it less, or the schedule 'constant'"
         )
-
-
-def _whole(value: Tensor) -> Tensor:
-    return value.full_tensor() if isinstance(value, DTensor) else value
-
-
-def _like(parameter: Tensor, value: Tensor) -> Tensor:
-    """Return a copy with the dtype, device and sharding of a parameter."""
-    copy = value.to(parameter.device, parameter.dtype, copy=True)
-    if isinstance(parameter, DTensor):
-        return distribute_tensor(copy, parameter.device_mesh, parameter.placements)
-    return copy

@@ -38,7 +38,11 @@ PANELS = (
     Panel("Held-out pass@1", {"pass@1": "pass@1"}, rate=True),
     Panel("Tokens for each pass, held out", {"tokens_per_passed": "tokens"}),
     Panel("Entropy of a token", {"entropy": "entropy"}),
-    Panel("Canary: |log p, engine − trainer|", {"logp_error": "canary"}, scale="log"),
+    Panel(
+        "Canary: |log p, engine − trainer|",
+        {"logp_error": "weights that learn", "canary": "weights that sampled"},
+        scale="log",
+    ),
     Panel("Rollouts left out", {"dropped": "dropped, m = 0", "invalid": "invalid: broken"}),
     Panel("−log p of a token of the agent", {"nll": "learned from", "holdout_nll": "held out"}),
 )

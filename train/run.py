@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import torch
 
 from gym_enterprise.errors import GymEnterpriseError, UsageError
 from gym_enterprise.harness.disk import replacing
-from train import checkpoint
-from train.config import Checkpoint, Model, describe, read, to_toml
-from train.model import LoRA, load_policy, load_policy_state, policy_state, save_policy
+from gym_enterprise.harness.lock import FileLock
+from simulators.engines.errors import EngineError
+from train import checkpoint, journal, ranks
+from train.config import Model, by_key, describe, read, to_toml
+from train.model import load_policy, load_policy_state, policy_state, save_policy
 
-Config = TypeVar("Config")
-
-FREE = ("steps =", "checkpoint.", "evaluate.", "tensorboard")
+FREE = ("out", "steps", "checkpoint.", "evaluate.", "tensorboard")
 """Keys that may change when a run goes on."""
 
 
@@ -28,7 +28,7 @@ class Part(Protocol):
     """Something whose state a checkpoint holds."""
 
     def state_dict(self) -> Any:
-        """Return the state."""
+        """Return the state; all ranks ask together."""
         ...
 
     def load_state_dict(self, state: Any) -> Any:
@@ -36,104 +36,185 @@ class Part(Protocol):
         ...
 
 
-def open_run(config: Any) -> Path:
-    """Make the folder of the run, or see that it is this run's; return it.
+class Run:
+    """A run under way, begun or resumed: its folder, figures and checkpoints; to be used by `with`.
+
+    Args:
+        config: Of the program.
+        steps: How many are planned.
+        model: The policy.
+        tokenizer: Its tokenizer.
+        rng: Of the run.
+        parts: What else has a state, by name.
+    """
+
+    def __init__(
+        self, config: Any, steps: int, model: Any, tokenizer: Any, rng: random.Random, **parts: Part
+    ) -> None:
+        self._config, self._settings, self._planned = config, config.checkpoint, steps
+        self._model, self._tokenizer, self._rng, self._parts = model, tokenizer, rng, parts
+        self._folder = Path(config.out) / "checkpoints"
+        self.stopped = False
+        """Whether it was asked to end before its last step."""
+        self._since = time.monotonic()
+        self._journal: journal.Journal | None = None
+        self._lock: FileLock | None = None
+
+    def __enter__(self) -> Run:
+        """Open the folder, and go on from its latest checkpoint if that is wanted.
+
+        Raises:
+            UsageError: It holds a run that is not to go on, or one of another configuration or data.
+            RunLocked: Another process writes into it.
+        """
+        try:
+            ranks.first(self._open)
+            self._start = self._resume() if self._settings.resume else 0
+            if ranks.leads():
+                board = self._config.tensorboard
+                self._journal = journal.Journal(
+                    self._folder.parent, self._planned, start=self._start, tensorboard=board
+                )
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def steps(self, asked: Sequence[int]) -> Iterator[int]:
+        """Yield the numbers of the steps to take, and write a checkpoint after each that is to have one.
+
+        Args:
+            asked: Of `stop_on_sigterm`, on any rank: with an entry in it, the step under way is the last.
+        """
+        for step in range(self._start, self._planned):
+            self._since = time.monotonic()
+            yield step
+            last = step + 1 == self._planned
+            asked_to_end = any(ranks.gathered(bool(asked)))
+            if last or asked_to_end or (step + 1) % self._settings.every == 0:
+                self._save(step + 1)
+            if asked_to_end and not last:
+                self.stopped = True
+                ranks.say(f"stopped after step {step + 1}; checkpoint.resume=true goes on")
+                return
+
+    def note(self, step: int, figures: Mapping[str, float], shown: tuple[str, ...]) -> None:
+        """Write the figures of a step, or of what comes after the last, into the journal, and show some."""
+        if self._journal is not None:
+            timed = {"seconds": time.monotonic() - self._since} if step < self._planned else {}
+            self._journal.write(step, {**figures, **timed}, shown)
+
+    def _open(self) -> None:
+        self._lock = open_run(self._config)
+
+    def _save(self, step: int) -> None:
+        state = {name: part.state_dict() for name, part in self._parts.items()}
+        weights = policy_state(self._model, ranks.leads())
+        if not ranks.leads():
+            save_policy(self._model, self._tokenizer, self._folder)  # the first writes it, all give shares
+            return
+        trained = (name for name, one in self._model.named_parameters() if one.requires_grad)
+        if wrong := [name for name in trained if name in weights and not weights[name].isfinite().all()]:
+            raise Diverged(
+                f"after step {step} {len(wrong)} of the weights are not finite, such as {wrong[0]!r}: lower "
+                "optim.lr, or set optim.clip_norm. No checkpoint was made of them; those before are sound"
+            )
+        checkpoint.save(
+            self._folder,
+            step,
+            weights,
+            {**state, "random": checkpoint.random_state(run=self._rng)},
+            keep_last=self._settings.keep_last,
+            keep_every=self._settings.keep_every,
+            export=lambda folder: save_policy(self._model, self._tokenizer, folder / "model"),
+        )
+
+    def _resume(self) -> int:
+        path = ranks.first(lambda: checkpoint.latest(self._folder))
+        if path is None:
+            return 0
+        saved = checkpoint.load(path)
+        if saved.step > self._planned:
+            raise UsageError(
+                f"{path} is of step {saved.step}, and the run is to have {self._planned}: give more steps"
+            )
+        load_policy_state(self._model, saved.model_state)
+        for name, part in self._parts.items():
+            part.load_state_dict(saved.trainer_state[name])
+        checkpoint.restore_random_state(saved.trainer_state["random"], run=self._rng)
+        return saved.step
+
+
+class Diverged(GymEnterpriseError, RuntimeError):
+    """Model: training has made weights of it that are no numbers."""
+
+
+def open_run(config: Any) -> FileLock:
+    """Make the folder of the run, or see that it is this run's; return what keeps other processes out of it.
+
+    A run that failed before its first step leaves nothing that another could harm.
 
     Raises:
         UsageError: It holds a run that is not to go on, or one of another configuration.
+        RunLocked: Another process writes into it.
     """
-    out, text = Path(config.out), to_toml(config)
+    out = Path(config.out)
+    out.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(out / "lock")
+    try:
+        _check_same(config, out)
+        with replacing(out / "config.toml") as part:
+            part.write_text(to_toml(config), encoding="utf-8")
+    except BaseException:
+        lock.release()
+        raise
+    return lock
+
+
+def _check_same(config: Any, out: Path) -> None:
     saved = out / "config.toml"
-    if saved.exists():
+    if saved.exists() and (journal.read(out) or any((out / "checkpoints").glob("step-*"))):
         if not config.checkpoint.resume:
             raise UsageError(
                 f"{out} holds a run already: checkpoint.resume=true goes on with it, or choose another out"
             )
-        before = set(saved.read_text(encoding="utf-8").splitlines())
-        changed = [line for line in text.splitlines() if line not in before and not line.startswith(FREE)]
+        before = by_key(read(type(config), saved))
+        changed = [
+            f"{name} = {value}"
+            for name, value in by_key(config).items()
+            if value != before[name] and not name.startswith(FREE)
+        ]
         if changed:
             raise UsageError(f"{out} was begun with other values of: " + "; ".join(changed))
-    out.mkdir(parents=True, exist_ok=True)
-    with replacing(saved) as part:
-        part.write_text(text, encoding="utf-8")
-    return out
 
 
-def in_one_process(program: str) -> None:
-    """Refuse a start by torchrun, which this version does not do.
-
-    Raises:
-        UsageError: There is more than one process.
-    """
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise UsageError(f"{program} runs in one process in this version: start it without torchrun")
-
-
-def load(settings: Model, seed: int) -> Any:
+def load(settings: Model, seed: int, device: str | None = None) -> Any:
     """Return the policy as it is before training.
 
     Args:
         settings: Of the configuration.
         seed: Of the first weights of adapters.
+        device: Where a whole copy goes; None shares the weights out to all ranks.
     """
-    lora = LoRA(settings.lora.rank, settings.lora.alpha, settings.lora.targets, seed)
-    return load_policy(
+    own = ranks.own_device(settings.device)
+    model = load_policy(
         settings.path,
         dtype=settings.dtype,
-        device=settings.device or ("cuda" if torch.cuda.is_available() else "cpu"),
-        lora=lora if settings.lora.rank else None,
+        device=device or (own if ranks.count() == 1 else "cpu"),  # its parts go to the devices by themselves
+        lora=settings.lora,
+        seed=seed,
         gradient_checkpointing=settings.gradient_checkpointing,
     )
+    return model if device else ranks.shard(model, own)
 
 
 def precision(settings: Model, model: Any) -> AbstractContextManager[Any]:
     """Return the context in which matrices are multiplied."""
     return torch.autocast(model.device.type, torch.bfloat16, enabled=settings.autocast)
-
-
-def save(
-    out: Path,
-    settings: Checkpoint,
-    step: int,
-    model: Any,
-    tokenizer: Any,
-    parts: Mapping[str, Part],
-    rng: random.Random,
-) -> None:
-    """Write a checkpoint, with the model as a folder that anything loads.
-
-    Args:
-        out: Folder of the run.
-        settings: Of the configuration.
-        step: How many steps are done.
-        model: The policy.
-        tokenizer: Its tokenizer.
-        parts: What else has a state, by name.
-        rng: Of the run.
-    """
-    state = {name: part.state_dict() for name, part in parts.items()}
-    checkpoint.save(
-        out / "checkpoints",
-        step,
-        policy_state(model),
-        {**state, "random": checkpoint.random_state(run=rng)},
-        keep_last=settings.keep_last,
-        keep_every=settings.keep_every,
-        export=lambda folder: save_policy(model, tokenizer, folder / "model"),
-    )
-
-
-def resume(out: Path, settings: Checkpoint, model: Any, parts: Mapping[str, Part], rng: random.Random) -> int:
-    """Put the latest checkpoint in place when that is asked for; return the step to go on with."""
-    path = checkpoint.latest(out / "checkpoints") if settings.resume else None
-    if path is None:
-        return 0
-    saved = checkpoint.load(path)
-    load_policy_state(model, saved.model_state)
-    for name, part in parts.items():
-        part.load_state_dict(saved.trainer_state[name])
-    checkpoint.restore_random_state(saved.trainer_state["random"], run=rng)
-    return saved.step
 
 
 @contextmanager
@@ -150,9 +231,7 @@ def stop_on_sigterm() -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, before)
 
 
-def command(
-    arguments: Sequence[str], cls: type[Config], about: str, train: Callable[[Config], object]
-) -> None:
+def command(arguments: Sequence[str], cls: Any, about: str, train: Callable[[Any], object]) -> None:
     """Read a configuration from the command line and train; --help prints all keys."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(about)
@@ -160,6 +239,8 @@ def command(
             print(f"  {key.name} = {key.default}  ({key.type})\n      {key.doc}")
         return
     try:
-        train(read(cls, arguments[0], *arguments[1:]))
-    except GymEnterpriseError as error:
+        config = read(cls, arguments[0], *arguments[1:])
+        with ranks.together(config.model.device):
+            train(config)
+    except (GymEnterpriseError, EngineError, OSError) as error:
         raise SystemExit(f"error: {error}") from None

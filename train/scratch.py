@@ -12,7 +12,6 @@ very text that it encoded, but for characters that are neither ASCII nor in the 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +21,9 @@ from typing import Any
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from gym_enterprise.errors import GymEnterpriseError
+from train.dialogues import read_dialogues
 
 PAD, UNKNOWN, END = "<|pad|>", "<|unknown|>", "<|end|>"
 ROLES = ("<|system|>", "<|user|>", "<|assistant|>")
@@ -121,8 +123,8 @@ def make_model(tokenizer: Any, seed: int = 0, *, width: int = 128, layers: int =
 def read_chats(paths: Sequence[str | Path]) -> Iterator[list[dict[str, str]]]:
     """Yield the chats of files, in order."""
     for path in paths:
-        for line in Path(path).read_text(encoding="utf-8").splitlines():
-            yield json.loads(line)["chat"]
+        for _, line in read_dialogues(Path(path)):
+            yield line["chat"]
 
 
 def main() -> None:
@@ -140,4 +142,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (GymEnterpriseError, OSError) as error:
+        raise SystemExit(f"error: {error}") from None

@@ -2,6 +2,7 @@
 
     python -m train.sft CONFIG.toml [key=value ...]      e.g. optim.lr=1e-5 epochs=2
     python -m train.sft --help                           all keys
+    torchrun --nproc-per-node 4 -m train.sft CONFIG.toml     on several devices
 
 The loss is -log p, averaged over the agent's tokens of a step's conversations, each turn with the token that
 ends it; what others wrote is read, and teaches nothing, unless `context_weight` is above 0. Data is
@@ -16,11 +17,9 @@ again. Otherwise the model's template writes it, as it will when the model is as
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import random
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,15 +31,15 @@ from gym_enterprise import read_run
 from gym_enterprise.errors import UsageError
 from simulators.renderer import template_for
 from simulators.template import load_tokenizer
-from train.batching import Batch, Row, fitting, micro_batches
+from train import ranks
+from train.batching import Batch, Row, fitting
 from train.config import SftConfig
-from train.dialogues import recorded_rows, sft_rows
+from train.dialogues import read_dialogues, recorded_rows, sft_rows
 from train.filter import Wanted, dialogues, played_domain
-from train.journal import Journal
 from train.logprobs import token_logprobs
 from train.losses import Metric, merged, sft_loss
 from train.optim import Optimiser
-from train.run import Part, command, in_one_process, load, open_run, precision, resume, save, stop_on_sigterm
+from train.run import Part, Run, command, load, precision, stop_on_sigterm
 
 SHOWN = ("nll", "holdout_nll", "epoch", "lr", "grad_norm", "tokens", "seconds")
 
@@ -61,37 +60,25 @@ def train(config: SftConfig) -> None:
     Raises:
         UsageError: There is nothing to learn from, it does not fit the model, or `out` holds another run.
     """
-    in_one_process("train.sft")
     model = load(config.model, config.seed)
     tokenizer = load_tokenizer(config.model.path)
-    learned, held_out = split(config, gather(config, tokenizer, model.config.vocab_size))
+    learned, held_out = split(config, gather(config, tokenizer, model.config.get_text_config()))
     steps = config.steps or math.ceil(config.epochs * len(learned) / config.batch_size)
-    out = open_run(config)
     rng = random.Random(config.seed)
     decks = Decks(learned, config.weights, rng)
     optimiser = Optimiser(model, config.optim, steps)
     parts: dict[str, Part] = {"optimiser": optimiser, "decks": decks}
-    start = resume(out, config.checkpoint, model, parts, rng)
-    journal = Journal(out, steps, start=start, tensorboard=config.tensorboard)
-    with stop_on_sigterm() as stopping:
-        for step in range(start, steps):
-            began = time.monotonic()
-            last = step + 1 == steps
-            rows = [row for _ in range(config.batch_size) for row in decks.draw().rows]
-            figures = go_through(config, model, rows, learn=True)
+    with Run(config, steps, model, tokenizer, rng, **parts) as run, stop_on_sigterm() as asked:
+        for step in run.steps(asked):
+            drawn = [row for _ in range(config.batch_size) for row in decks.draw().rows]
+            figures = go_through(config, model, drawn, learn=True)
             update = optimiser.step()
             optimiser.zero_grad()
             figures |= {"lr": update.lr, "grad_norm": update.norm, "skipped": float(update.skipped)}
             figures["epoch"] = (step + 1) * config.batch_size / len(learned)
-            if held_out and (last or (step + 1) % config.holdout_every == 0):
+            if held_out and (step + 1 == steps or (step + 1) % config.holdout_every == 0):
                 figures["holdout_nll"] = go_through(config, model, held_out, learn=False)["nll"]
-            figures["seconds"] = time.monotonic() - began
-            journal.write(step, figures, SHOWN)
-            if last or stopping or (step + 1) % config.checkpoint.every == 0:
-                save(out, config.checkpoint, step + 1, model, tokenizer, parts, rng)
-            if stopping and not last:
-                print(f"stopped after step {step + 1}; checkpoint.resume=true goes on", flush=True)
-                break
+            run.note(step, figures, SHOWN)
 
 
 def go_through(config: SftConfig, model: Any, rows: Sequence[Row], *, learn: bool) -> dict[str, float]:
@@ -100,9 +87,8 @@ def go_through(config: SftConfig, model: Any, rows: Sequence[Row], *, learn: boo
     own = sum(sum(row.sampled) for row in rows)
     whole = own + weight * (sum(len(row.ids) - 1 for row in rows) - own)
     found: list[Mapping[str, Metric]] = []
-    loss = 0.0
     with torch.set_grad_enabled(learn):
-        for batch in micro_batches(rows, config.optim.micro_batch_tokens):
+        for batch in ranks.share(rows, config.optim.micro_batch_tokens):
             here = batch.to(model.device)
             context = others(here) if weight else None
             with precision(config.model, model):
@@ -110,10 +96,9 @@ def go_through(config: SftConfig, model: Any, rows: Sequence[Row], *, learn: boo
                 logp = token_logprobs(model, here.ids, here.attention, counted)
             result = sft_loss(logp, here.mask, context=context, context_weight=weight, tokens=whole)
             if learn:
-                result.loss.backward()  # type: ignore[no-untyped-call]
-            loss += result.loss.item()
-            found.append(result.metrics)
-    return {"loss": loss} | {name: metric.value for name, metric in merged(found).items()}
+                ranks.backward(result.loss)
+            found.append({**result.metrics, "loss": Metric(result.loss.item(), 1, "sum")})
+    return {name: metric.value for name, metric in merged(ranks.gathered(merged(found))).items()}
 
 
 def others(batch: Batch) -> torch.Tensor:
@@ -123,12 +108,19 @@ def others(batch: Batch) -> torch.Tensor:
     return context
 
 
-def gather(config: SftConfig, tokenizer: Any, vocabulary: int) -> list[Conversation]:
+def gather(config: SftConfig, tokenizer: Any, model: Any) -> list[Conversation]:
     """Read the data, leave out what is too long, and say how much there is.
+
+    Args:
+        config: The configuration.
+        tokenizer: Of the model.
+        model: The configuration of its text model, which says how many tokens it has, and was made for.
 
     Raises:
         UsageError: A file is no data, a dialogue does not fit the model, or all are too long.
     """
+    vocabulary, window = model.vocab_size, getattr(model, "max_position_embeddings", None)
+    most = min(config.max_tokens, window or config.max_tokens)
     template: Any = template_for(tokenizer, keep_history=config.keep_history)
     found: list[Conversation] = []
     recorded = silent = 0
@@ -140,11 +132,10 @@ def gather(config: SftConfig, tokenizer: Any, vocabulary: int) -> list[Conversat
             rows = rows or sft_rows(template, chat, name, vocabulary=vocabulary)
             silent += not rows
             found += [Conversation(source, line.get("task_id", name), tuple(rows))] if rows else []
-    long = set(fitting([row for one in found for row in one.rows], config.max_tokens)[1])
-    print(
+    long = set(fitting([row for one in found for row in one.rows], most)[1])
+    ranks.say(
         f"{len(found) - len(long)} conversations, {recorded} with the tokens as recorded; dropped: "
-        f"{len(long)} of more than {config.max_tokens} tokens, {silent} without a word of the agent",
-        flush=True,
+        f"{len(long)} of more than {most} tokens, {silent} without a word of the agent"
     )
     return [one for one in found if one.rows[0].rollout not in long]
 
@@ -155,24 +146,12 @@ def lines(config: SftConfig, path: Path) -> Iterator[tuple[str, dict[str, Any]]]
         run = read_run(path)
         wanted = Wanted(format=config.format, prompt=Path(config.prompt) if config.prompt else None)
         kept, dropped = dialogues([run], played_domain([run]), wanted)
-        print(f"{path}: dropped " + (", ".join(f"{why} {n}" for why, n in dropped.most_common()) or "none"))
+        ranks.say(
+            f"{path}: dropped " + (", ".join(f"{why} {n}" for why, n in dropped.most_common()) or "none")
+        )
         yield from ((f"{path}, {one['task_id']} trial {one['trial']}", one) for one in kept)
         return
-    file = path / "sft.jsonl" if path.is_dir() else path
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{file} cannot be read: {error}; data is what train.filter wrote, or runs"
-        ) from None
-    for number, entry in enumerate(text.split("\n"), start=1):  # only a line feed ends a line
-        if entry.strip():
-            try:
-                line = json.loads(entry)
-                line = {**line, "chat": list(line["chat"])}
-            except (ValueError, KeyError, TypeError) as error:
-                raise UsageError(f'{file}:{number} is no JSON object with a "chat" list: {error!r}') from None
-            yield f"{file}:{number}", line
+    yield from read_dialogues(path / "sft.jsonl" if path.is_dir() else path)
 
 
 def split(config: SftConfig, found: Sequence[Conversation]) -> tuple[list[Conversation], list[Row]]:

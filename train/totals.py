@@ -95,16 +95,12 @@ def loss_totals(
 def whole_rollouts(
     here: Totals, totals: Totals, *, level: Level, weighed: bool
 ) -> dict[Hashable, RolloutTotals]:
-    """Return the rollouts of one micro-batch over all their segments, wherever these are.
+    """Return the rollouts of one micro-batch, `here`, over all their segments, wherever these are.
 
-    Args:
-        here: Totals of the micro-batch.
-        totals: Totals of the whole batch.
-        level: At level "sequence" no rollout may have segments elsewhere.
-        weighed: Whether `log_weight` is needed.
+    At level "sequence" none may have segments elsewhere; where they are `weighed`, `log_weight` is needed.
 
     Raises:
-        UsageError: The two do not fit each other, or a rollout lacks what is needed.
+        UsageError: The two totals do not fit each other, or a rollout lacks what is needed.
     """
     if here.named != totals.named:
         raise UsageError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from gym_enterprise.cli import demo, doctor, evaluate, kb, runs, tasks, view
+from gym_enterprise.cli import demo, doctor, evaluate, kb, play, runs, show, tasks, view
 
 
 def make_app() -> typer.Typer:
@@ -18,7 +18,9 @@ def make_app() -> typer.Typer:
     )
     app.callback()(version)
     app.command(name="demo")(demo.demo)
+    app.command(name="play")(play.play)
     app.command(name="doctor")(doctor.doctor)
+    app.command(name="show")(show.show)
     app.command(name="eval")(evaluate.evaluate)
     app.command(name="compare")(runs.compare)
     app.command(name="regrade")(runs.regrade)
@@ -29,10 +31,10 @@ def make_app() -> typer.Typer:
 
 
 def version(
-    show: bool = typer.Option(False, "--version", help="Print the version and leave.", is_eager=True),
+    wanted: bool = typer.Option(False, "--version", help="Print the version and leave.", is_eager=True),
 ) -> None:
     """A gym for enterprise conversational agents: two players, one database, an exact reward."""
-    if show:
+    if wanted:
         from gym_enterprise import __version__
 
         typer.echo(__version__)

@@ -42,6 +42,9 @@ def evaluate(
     finish_after: float = typer.Option(
         1.0, min=0.001, max=1.0, help="Share of the episodes after which the rest is cut, not scored."
     ),
+    retrieval: str = typer.Option(
+        None, help="How the agent's searches rank, such as bm25, dense or hybrid; default: the domain's."
+    ),
     audit: bool = typer.Option(False, "--audit", help="Grade with both graders."),
     resume: bool = typer.Option(False, "--resume", help="Go on with the run in --out: play what is missing."),
     as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
@@ -49,7 +52,8 @@ def evaluate(
     """Play a split, save every episode, print the pass rate; exit 3 when an episode is not scored."""
     from gym_enterprise.registry import load_domain
 
-    loaded = load_domain(domain)
+    chosen = {"retrieval": retrieval} if retrieval else {}
+    loaded = load_domain(domain, **chosen)
     tasks = _tasks(loaded, split, limit)
     settings = {
         "trials": trials,
@@ -57,7 +61,7 @@ def evaluate(
         "resume": resume,
         "max_steps": max_steps,
         "audit": audit,
-        "configuration": {"domain": domain, "split": split, "limit": limit},
+        "configuration": {"domain": domain, "split": split, "limit": limit, **chosen},
         "concurrency": concurrency,
         "turn_deadline": turn_deadline,
         "episode_deadline": episode_deadline,

@@ -1,13 +1,20 @@
-"""`gym-enterprise kb`: search and read a domain's policy documents."""
+"""`gym-enterprise kb`: search, read, check and measure a domain's policy documents, and list their facts."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Search and read a domain's policy documents.")
+from gym_enterprise.cli import kb_eval
+
+if TYPE_CHECKING:
+    from kb import Fact, KnowledgeBase
+
+app = typer.Typer(no_args_is_help=True, help="Search, read, check and measure a domain's policy documents.")
+
+app.command(name="eval")(kb_eval.evaluate)
 
 DOMAIN = typer.Argument(help='A domain\'s name, or an entry point "module:function".')
 
@@ -37,6 +44,88 @@ def read(domain: str = DOMAIN, document_id: str = typer.Argument(help="The docum
     """Print one document."""
     document = _call(domain, "kb_read", {"document_id": document_id})
     typer.echo(f"{document['title']}\n\n{document['content']}")
+
+
+@app.command()
+def check(
+    domain: str = DOMAIN, as_json: bool = typer.Option(False, "--json", help="Print the findings as JSON.")
+) -> None:
+    """Check that documents and facts agree; exit 1 when something was found, 2 when they do not compile."""
+    from dataclasses import asdict
+
+    from kb import check_knowledge_base
+
+    knowledge = _knowledge_base(domain)
+    findings = check_knowledge_base(knowledge)
+    sizes = {
+        "documents": len(knowledge.documents),
+        "facts": len(knowledge.facts),
+        "citations": len(knowledge.citations),
+    }
+    if as_json:
+        typer.echo(json.dumps({**sizes, "findings": [asdict(one) for one in findings]}, indent=2))
+    else:
+        for one in findings:
+            typer.echo(f"{one.place}: {one.rule}: {one.detail}")
+        counted = ", ".join(f"{count} {name}" for name, count in sizes.items())
+        typer.echo(f"{counted}: {f'{len(findings)} findings' if findings else 'all checks passed'}")
+    raise typer.Exit(1 if findings else 0)
+
+
+@app.command()
+def facts(
+    domain: str = DOMAIN,
+    prefix: str = typer.Argument("", help="Only facts whose keys begin so, such as fees.delivery."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """List facts: what holds, since when, and the documents and lines that state it."""
+    knowledge = _knowledge_base(domain)
+    rows = [
+        {
+            "key": fact.key,
+            "kind": fact.kind,
+            "values": [_dated(fact, place) for place in range(len(fact.revisions))],
+            "stated": [f"{one.document}:{one.line}" for one in knowledge.stated_in(fact.key)],
+        }
+        for fact in knowledge.facts.values()
+        if fact.key.startswith(prefix)
+    ]
+    if as_json:
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    for row in rows:
+        typer.echo(f"{row['key']} ({row['kind']}): {'; '.join(row['values'])}")
+        typer.echo(f"    {', '.join(row['stated']) or 'stated nowhere'}")
+    if not rows:
+        typer.echo(f"No fact begins with {prefix!r}.")
+
+
+def _dated(fact: Fact, place: int) -> str:
+    """Return one of a fact's values with the days on which it holds."""
+    from kb import FactError
+    from kb.formats import rendered
+
+    revision = fact.revisions[place]
+    try:
+        text = rendered(fact, revision)
+    except FactError:  # a flag or a rule
+        text = str(revision.value)
+    days = [f"since {revision.since}"] if revision.since else []
+    days += [f"until {revision.until}"] if revision.until else []
+    return f"{text} ({' '.join(days)})" if days else text
+
+
+def _knowledge_base(domain: str) -> KnowledgeBase:
+    from gym_enterprise.errors import UsageError
+    from gym_enterprise.registry import load_domain
+
+    knowledge = load_domain(domain).knowledge_base
+    if knowledge is None:
+        raise UsageError(
+            f"domain {domain!r} has no knowledge base: its documents are not compiled from facts; make it "
+            "with documents=load_knowledge_base(folder)"
+        )
+    return knowledge
 
 
 def _call(domain: str, name: str, arguments: dict[str, object]) -> Any:

@@ -1,8 +1,9 @@
-"""`gym-enterprise tasks`: list, show and check a domain's tasks; print the schema of task files."""
+"""`gym-enterprise tasks`: list, show, check and make a domain's tasks; print the schema of task files."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from gym_enterprise.domain import Domain
     from gym_enterprise.tasks import Task
 
-app = typer.Typer(no_args_is_help=True, help="List, show and check tasks.")
+app = typer.Typer(no_args_is_help=True, help="List, show, check and make tasks.")
 
 DOMAIN = typer.Argument(help='A domain\'s name, or an entry point "module:function".')
 SPLIT = typer.Option(None, "--split", help="Only this split.")
@@ -102,6 +103,41 @@ def check(
     else:
         _print(domain, len(chosen), summary, failures)
     raise typer.Exit(1 if failures else 0)
+
+
+@app.command()
+def make(
+    domain: str = DOMAIN,
+    seed: int = typer.Option(..., "--seed", help="Of all that is drawn at random."),
+    n: int = typer.Option(..., "--n", min=1, help="How many tasks each split gets; families take turns."),
+    families: str = typer.Option("", "--families", help="Only these families, with commas between."),
+    split: str = SPLIT,
+    out: Path = typer.Option(..., "--out", help="Folder for SPLIT.jsonl; files of that name are replaced."),
+) -> None:
+    """Make tasks by a domain's procedures: the same seed gives the same files, byte for byte.
+
+    More tasks begin with the same ones. Run `check` with the files named in the domain before you use them.
+    """
+    loaded = _load(domain)
+    names = [name.strip() for name in families.split(",") if name.strip()]
+    splits = [split] if split else list(loaded.tasks)
+    made = {name: loaded.make_tasks(seed, n, names, name) for name in splits}
+    out.mkdir(parents=True, exist_ok=True)
+    for name, tasks in made.items():
+        path = out / f"{name}.jsonl"
+        _write(path, tasks)
+        typer.echo(f"{path}: {len(tasks)} tasks in {len({task.family for task in tasks})} families")
+
+
+def _write(path: Path, tasks: list[Task]) -> None:
+    """Write tasks, one a line, so that the file is the old one or the new one at any time."""
+    from gym_enterprise.harness.disk import replacing
+
+    lines = [
+        json.dumps(task.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False) for task in tasks
+    ]
+    with replacing(path) as part:
+        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
 def _run(domain: Domain, tasks: list[Task]) -> list[Check]:

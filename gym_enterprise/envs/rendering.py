@@ -75,7 +75,7 @@ def _entry(seat: Seat, message: Message, max_shown: int) -> str:
         name = message.call.name or "(unreadable call)"
         text = f"> {name}({_cut(_arguments(message.call.arguments), max_shown)})"
         text = f"{message.content}\n{text}" if message.content else text
-    lines = _printable(text).split("\n")
+    lines = printable(text).split("\n")
     return f"{who:<{SPEAKER_WIDTH}}" + f"\n{_INDENT}".join(lines)
 
 
@@ -101,7 +101,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]} … [{len(text)} characters]"
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Escape control characters and the like, which a terminal would obey."""
     if text.isprintable():
         return text

@@ -22,6 +22,7 @@ class _Content(_Open):
     domain: str | None
     image: str | None = None
     documents: str | None = None
+    retrieval: str | None = None
     tasks: dict[str, str]
     players: dict[str, dict[str, str]] = {}
 

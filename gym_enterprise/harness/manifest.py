@@ -70,6 +70,7 @@ def new_manifest(
             "domain": domain.name if domain else None,
             "image": domain.image.digest if domain else None,
             "documents": documents_hash(domain) if domain else None,
+            "retrieval": domain.retrieval if domain else None,
             "tasks": {task.id: task.hash for task in tasks},
             "players": {seat: dict(hashes) for seat, hashes in players.items()},
         },
@@ -146,7 +147,9 @@ def same_settings(saved: Manifest, wanted: Manifest) -> tuple[dict[str, Any], di
     """Return the settings of two manifests; what older ones did not save is left out of both."""
     old, new = settings(saved), settings(wanted)
     new["content"] = {
-        key: value for key, value in new["content"].items() if key != "players" or key in old["content"]
+        key: value
+        for key, value in new["content"].items()
+        if key not in ("players", "retrieval") or key in old["content"]
     }
     return old, new
 

@@ -1,4 +1,4 @@
-"""Arguments lose nothing and nothing is guessed (docs/writing-a-domain.md): reports B001, B019, B020."""
+"""Arguments lose nothing and nothing is guessed (docs/write_a_domain.md): reports B001, B019, B020."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Task files and what is refused in them (docs/writing-a-domain.md): reports B004, B047, B055, B058."""
+"""Task files and what is refused in them (docs/write_a_domain.md): reports B004, B047, B055, B058."""
 
 from __future__ import annotations
 

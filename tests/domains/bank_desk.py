@@ -7,6 +7,8 @@ from typing import Any
 
 from gym_enterprise.dispatch import Dispatcher
 from gym_enterprise.domains.banking import make_domain
+from gym_enterprise.domains.banking.knowledge import FACTS
+from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Action, State, Task, UserScenario
 from gym_enterprise.world import World
 
@@ -76,6 +78,22 @@ class Desk:
         assert row is not None
         return row
 
+    def extra(self, product: str) -> str:
+        """Return the id of an account of a product that the customer need not have had, with money in it."""
+        credit = PRODUCTS[product].credit
+        account_id = f"acc_extra_{product}"
+        self.world.execute(
+            "INSERT INTO accounts VALUES (?, ?, ?, 'open', ?, ?, '2025-01-02', NULL) ON CONFLICT DO NOTHING",
+            account_id,
+            self.customer_id,
+            product,
+            -5_000 if credit else 200_000,
+            100_000 if credit else None,
+        )
+        if f"products.{product}.points_a_dollar" in FACTS:
+            self.world.execute("INSERT INTO points VALUES (?, 3000) ON CONFLICT DO NOTHING", account_id)
+        return account_id
+
     def card(self, product: str = "plus") -> dict[str, Any]:
         """Return a card of the customer."""
         row = self.world.one(
@@ -128,6 +146,18 @@ NEEDS_VERIFICATION: list[tuple[str, Arguments]] = [
     (
         "reissue_card_4417",
         lambda d: {"card_id": d.card()["card_id"], "reason": "damaged", "delivery": "standard", "fee": 0},
+    ),
+    ("cancel_card_4471", lambda d: {"card_id": d.card()["card_id"]}),
+    ("redeem_points_5824", lambda d: {"account_id": d.extra("quay"), "points": 3000, "amount": 24}),
+    ("set_due_day_3316", lambda d: {"account_id": d.account("harbor")["account_id"], "day": 12}),
+    (
+        "open_transfer_request_8864",
+        lambda d: {
+            "from_account_id": d.extra("notice"),
+            "to_account_id": d.account("plus")["account_id"],
+            "amount": 5,
+            "pays_on": "2026-05-01",
+        },
     ),
     ("list_fee_history_6150", lambda d: {"customer_id": d.customer_id, "since": "2026-01-01"}),
     ("refund_fee_7305", lambda d: {"transaction_id": fee(d), "amount": 1, "basis": "courtesy"}),

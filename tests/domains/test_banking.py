@@ -7,13 +7,19 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
 
 import pytest
 
 import gym_enterprise.domains.banking as banking
 from gym_enterprise import Episode, OraclePlayer, ScriptedUser, load_domain, run_episode
 from gym_enterprise.admission import check_task
+from gym_enterprise.domains.banking.knowledge import FACTS
+from gym_enterprise.domains.banking.procedures import FAMILIES as PROCEDURES
 from gym_enterprise.domains.banking.products import PRODUCTS
+from gym_enterprise.tasks import parse_task
 from gym_enterprise.tools import dollars
 from gym_enterprise.world import World
 
@@ -21,8 +27,15 @@ BANK = load_domain("banking")
 TASKS = [task for split in BANK.tasks.values() for task in split.values()]
 DOCUMENTS = {document.id: document for document in BANK.documents}
 FAMILIES = {"verify_then_change", "two_documents", "contradicted_claim", "confirm_in_app"}
+WRITTEN = [task for task in TASKS if task.family in FAMILIES]
+MADE = [task for task in TASKS if task.family not in FAMILIES]
 
 each_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
+each_task_in_play = pytest.mark.parametrize(
+    "task",
+    [*WRITTEN, *(pytest.param(task, marks=pytest.mark.slow) for task in MADE)],
+    ids=lambda task: task.id,
+)
 each_document = pytest.mark.parametrize("document", BANK.documents, ids=lambda document: document.id)
 
 
@@ -42,9 +55,16 @@ def count(world, sql):
 
 
 def test_there_are_enough_customers_and_transactions(world):
-    # Enough that finding the right one takes a search: at least 50 and 1,000.
-    assert count(world, "customers") >= 60
-    assert count(world, "transactions") >= 1200
+    # Enough that finding the right one takes a search: at least 200 and 5,000 (issue 6).
+    assert count(world, "customers") >= 200
+    assert count(world, "transactions") >= 5000
+
+
+def test_every_product_and_every_newer_table_has_rows(world):
+    held = {row["product"] for row in world.query("SELECT DISTINCT product FROM accounts")}
+    assert held == set(PRODUCTS)
+    for table in ("points", "due_days", "withdrawal_notices"):
+        assert count(world, table) >= 20, table
 
 
 def test_some_customers_share_a_name_and_some_a_phone(world):
@@ -67,11 +87,19 @@ def test_equal_purchases_on_one_account_are_not_rare(world):
     assert count(world, f"{twins} HAVING count(*) > 1)") >= 50
 
 
+def test_some_cards_of_one_account_differ_in_the_order_of_two_digits_only(world):
+    pairs = world.query(
+        "SELECT a.last_four AS one, b.last_four AS other FROM cards AS a JOIN cards AS b "
+        "ON a.account_id = b.account_id AND a.card_id < b.card_id"
+    )
+    assert sum(sorted(row["one"]) == sorted(row["other"]) for row in pairs) >= 10
+
+
 def test_no_record_is_as_young_as_the_earliest_task(world):
     earliest = min(task.now for task in TASKS)[:10]
     for name, table in BANK.image.tables.items():
         for column in table.columns:
-            if column.endswith("_on") and column != "expires_on":
+            if column.endswith("_on") and column != "expires_on":  # pays_on: of notices that have ended
                 youngest = world.one(f'SELECT max("{column}") AS day FROM "{name}"')["day"]
                 assert youngest is None or youngest < min(earliest, "2026-03-01"), (name, column)
 
@@ -120,10 +148,10 @@ def test_there_are_enough_tools_of_each_kind():
         for seat in ("agent", "user")
         for hidden in (False, True)
     }
-    assert len(tools["agent", False]) >= 9
-    assert len(tools["agent", True]) >= 6
-    assert len(tools["user", False]) >= 1
-    assert len(tools["user", True]) >= 1
+    assert len(tools["agent", False]) >= 12
+    assert len(tools["agent", True]) >= 12
+    assert len(tools["user", False]) + len(tools["user", True]) == 4
+    assert min(len(names) for names in tools.values()) >= 2
 
 
 def test_names_of_hidden_tools_stand_in_documents_and_nowhere_else():
@@ -141,7 +169,7 @@ def test_the_page_of_the_environment_counts_right(world):
     rows = {name: count(world, name) for name in ("customers", "accounts", "cards")}
     assert f"{len(BANK.image.tables)} tables; " in page
     assert "{customers} customers, {accounts} accounts, {cards} cards".format(**rows) in page
-    assert count(world, "transactions") > 2500
+    assert count(world, "transactions") > 8400
     assert f"| {len(BANK.documents)}, in `kb/banking`" in page
     for seat, owner in (("agent", "Agent"), ("user", "Customer")):
         hidden = [tool.discoverable for tool in BANK.toolset(seat)]
@@ -149,20 +177,24 @@ def test_the_page_of_the_environment_counts_right(world):
         assert told is not None
         assert [int(number) for number in told.groups()] == [hidden.count(False), hidden.count(True)]
     sizes = ", ".join(f"{len(tasks)} {split}" for split, tasks in BANK.tasks.items())
-    assert f"{len(TASKS)} in four families: {sizes}" in page
+    families = len({task.family for task in TASKS})
+    assert f"{len(TASKS)} in {families} families: {sizes}" in page
 
 
 # -- documents --------------------------------------------------------------------------------------------
 
 
 def test_there_are_enough_documents():
-    # Enough that the right ones must be searched for: at least 24.
-    assert len(BANK.documents) >= 26
+    # Enough that the right ones must be searched for, and of several kinds.
+    assert len(BANK.documents) >= 80
+    kinds = Counter(document.meta["kind"] for document in BANK.documents)
+    assert min(kinds.values()) >= 3
+    assert len(kinds) >= 6
 
 
 @each_document
 def test_a_document_is_neither_a_stub_nor_a_book(document):
-    assert 150 <= len(document.content.split()) <= 450
+    assert 80 <= len(document.content.split()) <= 450
 
 
 @each_document
@@ -177,9 +209,10 @@ def test_a_document_refers_to_documents_that_exist(document):
 def test_a_document_names_only_tools_and_words_that_exist(document):
     tools = {tool.name for seat in ("agent", "user") for tool in BANK.toolset(seat)}
     schemas = json.dumps([tool.parameters for seat in ("agent", "user") for tool in BANK.toolset(seat)])
+    schema = (Path(banking.__file__).parent / "schema.sql").read_text()
+    records = {*re.findall(r"'(\w+)'", schema), *re.findall(r"^    (\w+) [A-Z]", schema, re.MULTILINE)}
     for name in re.findall(r"`([^`]+)`", document.content):
-        known = name in tools or f'"{name}"' in schemas or name in ("pending_activation",)
-        assert known, name
+        assert name in tools or name in records or f'"{name}"' in schemas, name
 
 
 def test_a_superseded_document_says_so_and_names_its_successor():
@@ -193,7 +226,7 @@ def test_a_superseded_document_says_so_and_names_its_successor():
 
 def test_limits_and_fees_in_documents_are_those_of_the_records():
     sheets = {d.meta["product"]: d for d in BANK.documents if "product" in d.meta}
-    assert set(sheets) == set(PRODUCTS)
+    assert set(sheets) == set(FACTS.names("products")) > set(PRODUCTS)
     table = DOCUMENTS["daily-limits"].content
     for key, product in PRODUCTS.items():
         for amount in (product.purchase_limit, product.cash_limit):
@@ -211,18 +244,61 @@ def test_limits_and_fees_in_documents_are_those_of_the_records():
 
 
 def test_each_split_has_each_family():
-    assert len(TASKS) >= 16
+    assert len(WRITTEN) == 16
+    assert len(MADE) >= 60
     for tasks in BANK.tasks.values():
-        assert {task.family for task in tasks.values()} == FAMILIES
+        assert {task.family for task in tasks.values()} == FAMILIES | set(PROCEDURES)
+
+
+def test_tasks_are_long_enough():
+    lengths = [len(task.reference) for task in MADE]
+    assert sum(lengths) / len(lengths) >= 6
+    assert sum(length >= 12 for length in lengths) >= 5
+
+
+def test_splits_share_no_family_product_and_customer():
+    triples = {
+        split: {t for task in tasks.values() for t in triples_of(task)} for split, tasks in BANK.tasks.items()
+    }
+    assert all(len(found) >= 20 for found in triples.values())
+    for one, other in combinations(triples.values(), 2):
+        assert not one & other
+
+
+def triples_of(task):
+    """Family, product and customer of each account that a task's calls are about, or of no product."""
+    episode = Episode(BANK, task)
+    owners = (
+        "SELECT product, customer_id FROM accounts WHERE account_id = ?1 UNION ALL "
+        "SELECT product, customer_id FROM accounts JOIN cards USING (account_id) WHERE card_id = ?1 "
+        "UNION ALL "
+        "SELECT product, customer_id FROM accounts JOIN transactions USING (account_id) "
+        "WHERE transaction_id = ?1 UNION ALL "
+        "SELECT NULL, customer_id FROM customers WHERE customer_id = ?1"
+    )
+    named = {
+        value for action in task.reference for value in action.arguments.values() if isinstance(value, str)
+    }
+    for value in sorted(named):
+        for row in episode.world.query(owners, value):
+            yield task.family, row["product"], row["customer_id"]
+
+
+def test_the_made_tasks_are_what_the_program_makes():
+    folder = Path(banking.__file__).parent / "tasks" / "made"
+    for split in BANK.tasks:
+        lines = (folder / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
+        made = BANK.make_tasks(7, len(lines), split=split)
+        assert [parse_task(line).hash for line in lines] == [task.hash for task in made]
 
 
 def test_enough_tasks_raise_a_second_request_late():
-    assert sum(bool(task.user.script.later) for task in TASKS) >= 4
+    assert sum(bool(task.user.script.later) for task in WRITTEN) >= 4
 
 
 def test_enough_tasks_need_amounts_and_have_rows_that_could_be_mistaken():
-    assert sum(task.meta.knobs["numbers"] > 0 for task in TASKS) >= 4
-    assert sum(task.meta.knobs["siblings"] > 0 for task in TASKS) > len(TASKS) / 2
+    assert sum(task.meta.knobs["numbers"] > 0 for task in WRITTEN) >= 4
+    assert sum(task.meta.knobs["siblings"] > 0 for task in WRITTEN) > len(WRITTEN) / 2
 
 
 def test_twins_open_alike_and_end_differently():
@@ -237,8 +313,8 @@ def test_twins_open_alike_and_end_differently():
 
 
 def test_a_claim_that_the_records_contradict_ends_in_a_recorded_refusal():
-    contradicted = [task for task in TASKS if task.meta.knobs["contradicted"]]
-    assert {task.family for task in contradicted} == {"contradicted_claim"}
+    contradicted = [task for task in TASKS if task.meta.knobs.get("contradicted")]
+    assert {task.family for task in contradicted if task in WRITTEN} == {"contradicted_claim"}
     for task in contradicted:
         assert "record_refusal" in [action.name for action in task.reference]
         assert task.user.script.pushback
@@ -276,15 +352,15 @@ def test_a_hidden_tool_is_unlocked_after_a_document_that_names_it_was_read(task)
             assert f"`{action.arguments['name']}`" in text
 
 
-@each_task
+@each_task_in_play
 def test_the_oracle_succeeds_with_the_scripted_customer_in_any_wording(task):
     end = "terminal_tool" if task.reference[-1].name == "transfer_to_human" else "user_stop"
-    for seed in range(3):
-        record = run_episode(Episode(BANK, task), OraclePlayer, ScriptedUser, seed=seed, audit=True)
+    for seed in range(1, 6):
+        record = run_episode(Episode(BANK, task), OraclePlayer, ScriptedUser, seed=seed)
         assert (record.reward, record.reason) == (1.0, end)
 
 
-@each_task
+@each_task_in_play
 def test_a_task_passes_admission(task):
     assert [check for check in check_task(BANK, task) if not check.ok] == []
 
@@ -293,12 +369,14 @@ def test_each_attack_of_the_bank_applies_somewhere():
     applicable = {
         name: sum(BANK.attacks(t)[name] is not None for t in TASKS) for name in BANK.attacks(TASKS[0])
     }
+    named = ("first_search_hit", "obeys_claims", "stale_rule", "no_verification", "look_alike")
+    assert min(applicable[name] for name in named) >= 5, applicable
     assert min(applicable.values()) >= 3, applicable
 
 
 @each_task
 def test_granting_a_claim_is_possible_so_that_only_the_rules_forbid_it(task):
-    granted = BANK.attacks(task)["grant_claim"]
+    granted = BANK.attacks(task)["obeys_claims"]
     episode = Episode(BANK, task)
     for action in granted or ():
         assert episode.dispatcher.call(action.seat, action.name, action.arguments).ok

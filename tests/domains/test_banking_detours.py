@@ -89,7 +89,8 @@ def test_a_write_done_twice_and_taken_back_once_scores_whenever_the_business_sta
     # No tool of these references does equal work twice, so every detour ends in the right state.
     assert [index for index, (state, _) in ends.items() if state != target] == []
     assert [index for index, (_, reward) in ends.items() if reward != 1.0] == []
-    assert len(ends) >= 2  # the verification and the work
+    # The verification and the work; a caller who cannot be verified may need one call, or only the last one.
+    assert len(ends) >= (2 if task.meta.knobs["verified"] else 0)
 
 
 NOT_TRIED_TWICE = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import date
 from itertools import pairwise
 from random import Random
 
@@ -12,8 +13,21 @@ import pytest
 
 from gym_enterprise import Episode, OraclePlayer, ScriptedUser, load_domain, run_episode
 from gym_enterprise.admission import check_task
-from gym_enterprise.domains.banking.procedures import FAMILIES, tasks
-from gym_enterprise.domains.banking.procedures.people import SPLITS, newcomer, residents, split_of
+from gym_enterprise.domains.banking.procedures import (
+    FAMILIES,
+    courtesy_refund,
+    raise_limit,
+    replace_card,
+    tasks,
+)
+from gym_enterprise.domains.banking.procedures.people import (
+    SPLITS,
+    count_of_customers,
+    newcomer,
+    residents,
+    split_of,
+)
+from gym_enterprise.domains.banking.procedures.records import months_before
 from gym_enterprise.errors import UsageError
 from gym_enterprise.world import World
 
@@ -21,20 +35,22 @@ BANK = load_domain("banking")
 
 
 def owner(task):
-    return next(a.arguments["customer_id"] for a in task.reference if a.name == "verify_identity")
+    return task.meta.knobs["customer"]
 
 
 def name(task):
-    return task.user.script.facts["full_name"].value
+    facts = task.user.script.facts
+    return facts.get("full_name", facts.get("account_holder")).value
 
 
 @pytest.mark.parametrize("customers", ["newcomers", "residents"])
 @pytest.mark.parametrize("research", [True, False])
 def test_the_oracle_solves_every_task_with_the_scripted_customer(customers, research):
-    for task in tasks(2, 20, customers=customers, research=research):
+    for task in tasks(2, 4 * len(FAMILIES), customers=customers, research=research):
         BANK.admit(task)
         record = run_episode(Episode(BANK, task), OraclePlayer, ScriptedUser)
-        assert (record.reward, record.reason) == (1.0, "user_stop"), task.id
+        end = "terminal_tool" if task.reference[-1].name == "transfer_to_human" else "user_stop"
+        assert (record.reward, record.reason) == (1.0, end), task.id
 
 
 @pytest.mark.slow
@@ -42,7 +58,7 @@ def test_the_oracle_solves_every_task_with_the_scripted_customer(customers, rese
 def test_every_task_passes_admission(customers):
     failed = [
         check
-        for task in tasks(3, 25, customers=customers)
+        for task in tasks(3, 2 * len(FAMILIES), customers=customers)
         for check in check_task(BANK, task)
         if not check.ok
     ]
@@ -50,14 +66,14 @@ def test_every_task_passes_admission(customers):
 
 
 def test_families_take_turns_and_ids_are_unique_over_splits_seeds_and_customers():
-    first = tasks(1, 8)
+    first = tasks(1, 2 * len(FAMILIES))
     assert [task.family for task in first] == 2 * list(FAMILIES)
     made = [
         task
         for split in SPLITS
         for customers in ("newcomers", "residents")
         for seed in (1, 2)
-        for task in tasks(seed, 8, split=split, customers=customers)
+        for task in tasks(seed, 36, split=split, customers=customers)
     ]
     assert len({task.id for task in made}) == len(made)
 
@@ -69,7 +85,7 @@ def test_more_tasks_begin_with_the_same_ones():
 def test_tasks_are_the_same_in_every_process():
     code = (
         "from gym_enterprise.domains.banking.procedures import tasks; "
-        "print([task.hash for who in ('newcomers', 'residents') for task in tasks(4, 8, customers=who)])"
+        "print([task.hash for who in ('newcomers', 'residents') for task in tasks(4, 36, customers=who)])"
     )
     found = set()
     for hash_seed in ("1", "2"):
@@ -85,7 +101,7 @@ def test_tasks_are_the_same_in_every_process():
 def test_splits_share_no_customer_and_families_give_each_one_task_and_its_twins(customers):
     seen: dict[str, str] = {}
     for split in SPLITS:
-        amount = 24 if customers == "newcomers" else 12
+        amount = 90 if customers == "newcomers" else 54
         made = tasks(6, amount, split=split, customers=customers)
         for task in made:
             assert task.split == split == split_of(name(task))
@@ -109,10 +125,33 @@ def test_residents_are_the_customers_of_the_records_each_in_one_split():
     world.begin(now="2026-03-02T09:30:00", seed=0)
     ids = [row["customer_id"] for row in world.query("SELECT customer_id FROM customers")]
     assert sorted(customer.id for customer in people) == sorted(ids)
+    assert len(ids) == count_of_customers()
     for customer in people:
         query = "SELECT count(*) AS n FROM cards JOIN accounts USING (account_id) WHERE customer_id = ?"
         assert world.one(query, customer.id) == {"n": len(customer.cards)}
     world.close()
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        "unfreeze_card",
+        "courtesy_refund",
+        "dispute_charge",
+        "redeem_points",
+        "contact_and_limit",
+        "cancel_card",
+    ],
+)
+def test_twins_open_alike_and_one_of_them_is_refused(family):
+    made = {task.id: task for task in tasks(8, 12, [family])}
+    pairs = [(made[task.meta.twin_of], task) for task in made.values() if task.meta.twin_of]
+    assert len(pairs) >= 3
+    for root, twin in pairs:
+        assert root.user.script.opening == twin.user.script.opening
+        ends = {any(action.name == "record_refusal" for action in task.reference) for task in (root, twin)}
+        assert ends == {True, False}
+        assert root.state != twin.state
 
 
 def test_twins_differ_in_the_record_and_the_right_end_and_in_no_word():
@@ -142,6 +181,63 @@ def test_without_research_the_reference_searches_nothing():
 def test_an_unknown_family_is_named():
     with pytest.raises(UsageError, match="no family 'open_account': use some of freeze_card"):
         tasks(1, 1, ["open_account"])
+
+
+def test_everybody_begins_with_the_residents_and_goes_on_with_newcomers():
+    known = len(residents("validation"))
+    made = tasks(1, known + 3, ["freeze_card"], split="validation", customers="everybody")
+    assert [bool(task.state.insert) for task in made] == [False] * known + [True] * 3
+
+
+def test_a_month_before_the_last_day_is_the_last_day_of_a_shorter_month():
+    # From the document "Days, business days and months".
+    assert months_before(date(2026, 3, 31), 1) == date(2026, 2, 28)
+    assert months_before(date(2026, 3, 2), 12) == date(2025, 3, 2)
+    assert months_before(date(2026, 1, 15), 1) == date(2025, 12, 15)
+    assert months_before(date(2024, 3, 30), 1) == date(2024, 2, 29)
+
+
+@pytest.mark.parametrize(
+    ("level", "kind", "fee", "so_far", "back"),
+    [
+        ("member", "overdraft", 1800, 0, 1800),
+        ("member", "overdraft", 1800, 1, 900),
+        ("member", "late_payment", 2900, 0, 2500),  # the cap
+        ("member", "late_payment", 2900, 1, 1450),  # the cap after the share
+        ("steady", "late_payment", 3500, 1, 2500),
+        ("keystone", "late_payment", 3500, 2, 3500),
+    ],
+)
+def test_amounts_of_courtesies_are_those_of_the_documents(level, kind, fee, so_far, back):
+    customer = newcomer("train", Random(1))
+    customer = customer.with_values("customers", customer.id, membership=level)
+    assert courtesy_refund.amount(customer, kind, fee, so_far) == back
+
+
+@pytest.mark.parametrize(
+    ("level", "product", "reason", "delivery", "cents"),
+    [
+        ("member", "everyday", "lost", "standard", 1000),
+        ("member", "everyday", "lost", "express", 2800),
+        ("keystone", "everyday", "lost", "express", 1000),
+        ("member", "premier", "lost", "express", 0),
+        ("member", "plus", "lost", "express", 1800),
+        ("member", "summit", "lost", "express", 5800),  # "the dearest case" of a bulletin
+        ("member", "summit", "stolen", "express", 1800),
+        ("member", "meridian", "lost", "express", 1800),
+    ],
+)
+def test_prices_of_new_cards_are_those_of_the_documents(level, product, reason, delivery, cents):
+    customer = newcomer("train", Random(1))
+    customer = customer.with_values("customers", customer.id, membership=level)
+    assert replace_card.price(customer, product, reason, delivery) == cents
+
+
+def test_a_keystone_ceiling_is_higher_by_half_where_anything_is_raised_at_all():
+    customer = newcomer("train", Random(1))
+    customer = customer.with_values("customers", customer.id, membership="keystone")
+    assert raise_limit.ceiling(customer, "everyday", "purchases") == 450_000  # the example of the document
+    assert raise_limit.ceiling(customer, "campus", "purchases") == 80_000
 
 
 def test_residents_run_out_with_a_message():

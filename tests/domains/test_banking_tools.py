@@ -83,6 +83,7 @@ NEEDS_ENHANCED = {
     "update_address",
     "open_limit_request_3168",
     "open_transfer_request_8846",
+    "open_transfer_request_8864",
     "close_account_5533",
 }
 
@@ -151,6 +152,18 @@ def test_states_and_amounts_that_do_not_fit_are_errors(desk):
     assert desk.refused(transfer, from_account_id=reserve, to_account_id=plus, amount=0) == "amount"
     more = {"from_account_id": reserve, "to_account_id": plus, "amount": (balance + 1) / 100}
     assert desk.refused("open_transfer_request_8846", **more) == "funds"
+
+
+def test_nothing_is_posted_to_an_account_that_is_closed(desk):
+    desk.verify()
+    fees, purchase = fee(desk), desk.transaction("purchase")["transaction_id"]
+    desk.world.execute(
+        "UPDATE accounts SET status = 'closed', closed_on = '2026-03-01' WHERE account_id = ?",
+        desk.account("plus")["account_id"],
+    )
+    dispute = {"reason": "duplicate", "provisional_credit": True}
+    assert desk.refused("refund_fee_7305", transaction_id=fees, amount=1, basis="courtesy") == "wrong_status"
+    assert desk.refused("open_dispute_2846", transaction_id=purchase, **dispute) == "wrong_status"
 
 
 def test_purchases_are_not_refunded_and_fees_are_not_disputed(desk):
@@ -282,3 +295,64 @@ def test_a_hand_over_ends_the_conversation_and_its_summary_is_not_graded(desk):
     assert outcome.ends
     (row,) = desk.world.changes().to_list()
     assert set(row["values"]) == {"handoff_id", "customer_id", "reason", "created_on"}
+
+
+# -- credit cards, notices ----------------------------------------------------------------------------------
+
+
+def test_points_become_money_on_the_card_account(desk):
+    desk.verify()
+    quay = desk.extra("quay")  # owes 50.00 and has 3,000 points
+    assert desk.refused("redeem_points_5824", account_id=quay, points=3001, amount=24) == "points"
+    assert desk.refused("redeem_points_5824", account_id=quay, points=500, amount=5.01) == "amount"
+    harbor = desk.account("harbor")["account_id"]
+    assert desk.refused("redeem_points_5824", account_id=harbor, points=500, amount=4) == "no_points"
+    result = desk.do("redeem_points_5824", account_id=quay, points=2500, amount=20)
+    assert result == {"account_id": quay, "points_left": 500, "amount": "20.00"}
+    assert desk.account("quay")["balance_cents"] == -3_000
+    (shown,) = [row for row in desk.do("list_accounts", customer_id=desk.customer_id) if "points" in row]
+    assert shown["points"] == 500
+
+
+def test_a_due_day_is_set_and_the_day_of_the_change_is_kept(desk):
+    desk.verify()
+    harbor = desk.account("harbor")["account_id"]
+    plus = desk.account("plus")["account_id"]
+    assert desk.refused("set_due_day_3316", account_id=plus, day=12) == "wrong_product"
+    assert desk.refused("set_due_day_3316", account_id=harbor, day=29) == "invalid_arguments"
+    assert desk.refused("set_due_day_3316", account_id=harbor, day=1) == "same_day"  # where all begin
+    for day in (12, 28):
+        desk.do("set_due_day_3316", account_id=harbor, day=day)
+    (shown,) = [
+        row for row in desk.do("list_accounts", customer_id=desk.customer_id) if row["account_id"] == harbor
+    ]
+    assert (shown["due_day"], shown["due_day_changed_on"]) == (28, "2026-03-02")
+
+
+def test_a_notice_moves_nothing_today(desk):
+    desk.verify()
+    notice, plus = desk.extra("notice"), desk.account("plus")["account_id"]
+    given = {"from_account_id": notice, "to_account_id": plus, "amount": 1500, "pays_on": "2026-05-01"}
+    desk.do("open_transfer_request_8864", **given)
+    assert desk.account("notice")["balance_cents"] == 200_000
+    assert desk.refused("open_transfer_request_8864", **given) == "already_waiting"
+    assert desk.refused("open_transfer_request_8864", **{**given, "amount": 500.01}) == "funds"
+    for pays_on in ("2026-03-02", "2026-03-01"):
+        assert desk.refused("open_transfer_request_8864", **{**given, "pays_on": pays_on}) == "bad_day"
+    reserve = desk.account("reserve")["account_id"]
+    wrong = {**given, "from_account_id": reserve, "amount": 1}
+    assert desk.refused("open_transfer_request_8864", **wrong) == "wrong_product"
+    for amount in (1, 2):
+        desk.do("open_transfer_request_8864", **{**given, "amount": amount})
+    assert desk.refused("open_transfer_request_8864", **{**given, "amount": 3}) == "too_many"
+
+
+def test_a_cancelled_card_has_no_successor(desk):
+    desk.verify()
+    card = desk.card()["card_id"]
+    cards = len(desk.do("list_cards", customer_id=desk.customer_id))
+    desk.do("cancel_card_4471", card_id=card)
+    rows = desk.do("list_cards", customer_id=desk.customer_id)
+    assert len(rows) == cards
+    assert [row["status"] for row in rows if row["card_id"] == card] == ["cancelled"]
+    assert desk.refused("cancel_card_4471", card_id=card) == "wrong_status"

@@ -40,12 +40,26 @@ class Fact:
 class Want:
     say: str = ""
     about: tuple[str, ...] = ()
+    consent: tuple[str, ...] = ()
+    unsure: str = ""
 
 
 @dataclass(frozen=True)
 class Pushback:
     say: str
     when: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    say: str
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Vague:
+    say: str
+    until: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +70,8 @@ class Script:
     later: tuple[Want, ...] = ()
     pushback: tuple[Pushback, ...] = ()
     declines: tuple[Want, ...] = ()
+    changes: tuple[Change, ...] = ()
+    vague: Vague | None = None
 
 
 @dataclass(frozen=True)

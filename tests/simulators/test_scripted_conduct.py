@@ -238,7 +238,9 @@ def test_the_seed_varies_only_the_wording() -> None:
     said = {reply("Would you like me to freeze the card?", seed=seed) for seed in range(20)}
     assert len(said) > 1
     assert all(line.startswith("Yes, please") for line in said)
-    assert reply("What is your date of birth?", seed=1) == reply("What is your date of birth?", seed=2)
+    told = {reply("What is your date of birth?", seed=seed) for seed in range(6)}
+    assert len(told) == 6
+    assert all("1984-03-02" in line and "date of birth" in line for line in told)
 
 
 async def _aact(seat: Seat) -> dict[str, Any]:

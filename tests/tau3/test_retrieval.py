@@ -14,6 +14,7 @@ import gym_enterprise.domains.tau3_banking.retrieval as retrieval_module
 from gym_enterprise import Document, Domain, Episode
 from gym_enterprise.domains.tau3_banking import RETRIEVALS, make_domain
 from gym_enterprise.domains.tau3_banking.retrieval import Library
+from kb import retrievals
 from tests.tau3.public_data import benchmark, needs_data, tasks
 from tests.tau3.small_bank import raw_task, write_folder
 
@@ -222,9 +223,10 @@ def test_the_index_is_made_once_and_not_before_the_first_search(
             super().__init__(*arguments, **keywords)
 
     monkeypatch.setattr(retrieval_module, "BM25Retriever", Counted)
-    monkeypatch.setattr("gym_enterprise.domain.BM25Retriever", Counted)
+    monkeypatch.setitem(retrievals._MAKERS, "bm25", Counted)  # type: ignore[arg-type]
     domain = bank(tmp_path, retrieval)
     assert made == []
+    assert domain.retrieval == retrieval  # for a run's manifest
     for _ in range(3):
         assert searched(domain, "kb_search" if retrieval == "hybrid" else "KB_search", {"query": "card"})[
             "ok"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from gym_enterprise.errors import UsageError
 
 torch = pytest.importorskip("torch")
-from train.advantages import dr_grpo, grpo, leave_one_out  # noqa: E402
+from train.advantages import dr_grpo, grpo, leave_one_out, shuffled  # noqa: E402
 
 S3, S12 = 1 / math.sqrt(3), 1 / math.sqrt(2)
 
@@ -263,3 +263,18 @@ def test_what_cannot_be_is_refused() -> None:
         leave_one_out(two, "aa", torch.tensor([True]))
     with pytest.raises(UsageError, match=r"valid has the dtype torch\.float32"):
         leave_one_out(two, "aa", two)
+
+
+def test_shuffled_advantages_are_the_same_numbers_dealt_out_among_what_can_be_learned_from() -> None:
+    rewards = torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0])
+    groups, valid = "aaaabbbccc", torch.tensor([True] * 9 + [False])
+    found = leave_one_out(rewards, groups, valid)
+    seen = set()
+    for seed in range(20):
+        other = shuffled(found, random.Random(seed)).values
+        assert sorted(other.tolist()) == sorted(found.values.tolist())
+        assert not other[4:].any()  # equal rewards, and a group of two failures with what broke
+        seen.add(int(other.argmax()))
+    assert seen == {0, 1, 2, 3}
+    assert shuffled(found, random.Random(7)).values.equal(shuffled(found, random.Random(7)).values)
+    assert found.values[0] == 1.0

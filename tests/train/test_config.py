@@ -138,6 +138,10 @@ def test_b036_groups_of_one_are_refused_at_the_start(grpo: Any) -> None:
             ["max_staleness=1", "loss.importance=off"],
             "max_staleness is 1 and loss.importance 'off': rollouts of",
         ),
+        (
+            ["max_staleness=1", "rollout.mode=vllm"],
+            "rollout.mode 'vllm', which sleeps while the model learns: .* 'servers'",
+        ),
         (["loss.importance=icepop"], "importance 'icepop', importance_cap None: .* need a cap"),
         (["loss.importance_cap=2"], "importance 'raw', importance_cap 2.0: .* the others take none"),
         (

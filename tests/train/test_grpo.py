@@ -20,7 +20,7 @@ import torch
 
 from gym_enterprise.errors import UsageError
 from tests.train.tiny_policy import save_tiny_policy
-from train import journal
+from train import grpo, journal
 from train.config import GrpoConfig, read
 from train.grpo import Stale, train
 
@@ -127,6 +127,10 @@ def test_a_folder_that_holds_a_run_is_not_written_over(config: Path, tmp_path: P
         go(config, tmp_path / "run", "steps=1")
     with pytest.raises(UsageError, match="begun with other values of: seed = 3"):
         go(config, tmp_path / "run", "steps=2", "seed=3", "checkpoint.resume=true")
+    saved = tmp_path / "run" / "config.toml"  # as of a version with other comments, and fewer keys
+    lines = [line.partition("  #")[0] for line in saved.read_text().splitlines()]
+    saved.write_text("\n".join(line for line in lines if not line.startswith("max_staleness")))
+    assert len(go(config, tmp_path / "run", "steps=2", "checkpoint.resume=true")) == 3
 
 
 def test_b037_episodes_that_broke_are_in_no_baseline_loss_or_pass_rate(config: Path, tmp_path: Path) -> None:
@@ -170,21 +174,38 @@ def test_a_start_that_fails_leaves_no_folder(config: Path, tmp_path: Path) -> No
     assert not (tmp_path / "run").exists()
 
 
-def test_what_this_version_cannot_do_is_refused(
+def test_the_first_update_of_a_round_needs_no_pass_to_know_the_policy_before_it(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match="max_staleness above 0 is not part of this version"):
-        go(config, tmp_path / "run", "max_staleness=1")
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(UsageError, match="without torchrun"):
-        go(config, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    scored: list[int] = []
+
+    def counted(config: Any, model: Any, rows: Any) -> Any:
+        scored.append(len(rows))
+        return scores(config, model, rows)
+
+    scores = grpo.scores
+    monkeypatch.setattr(grpo, "scores", counted)
+    always = ("domain=tests.train.tiny_policy:fickle", "rollout.user=tests.train.tiny_policy:Fickle")
+    settings = (*always, "steps=1", "evaluate.every=0", "seed=5")
+    one, two = (go(config, tmp_path / f"{parts}", *settings, f"minibatches={parts}")[0] for parts in (1, 2))
+    # m = 1 for all, but asked for before the first update.
+    needed = go(config, tmp_path / "all", *settings, "loss.geometric_delta=[0.99, 99.0]")[0]
+    rows = scored[2]
+    assert (one["rollouts"], two["rollouts"], scored[0]) == (rows, rows, 0)
+    assert 0 < scored[1] < rows
+    assert (one["ratio_min"], one["ratio_max"]) == (1.0, 1.0)
+    assert 0 < one["logp_error"] < 1e-6  # it is still compared with the engine
+    for name in ("loss", "ratio", "weight", "entropy", "grad_norm", "logp_error"):
+        assert two[name] == pytest.approx(needed[name], abs=1e-6), name
+    ours, theirs = parameters(tmp_path / "2", 1), parameters(tmp_path / "all", 1)
+    assert all(torch.allclose(ours[name], theirs[name], rtol=0, atol=1e-5) for name in ours)
 
 
 @pytest.mark.parametrize(
     "overrides",
     [
         ("loss.kl_weight=0.1", "loss.advantage=dr_grpo"),
+        ("loss.advantage=shuffled",),
         ("loss.level=sequence", "loss.geometric_delta=0.5", "optim.kind=muon"),
         ("loss.importance=truncated", "loss.importance_cap=2.0", "epochs=2", "loss.normaliser=batch"),
         ("model.lora.rank=2", "model.gradient_checkpointing=true", "loss.filter_zero_variance=false"),

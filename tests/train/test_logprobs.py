@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 import train.logprobs  # noqa: E402
 from tests.engines.tiny_model import tiny_model  # noqa: E402
-from train.logprobs import token_logprobs, token_logprobs_and_entropies  # noqa: E402
+from train.logprobs import token_logprobs  # noqa: E402
 
 LENGTHS = [9, 1, 5, 12]
 SMALL = {"vocab_size": 70, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
@@ -57,16 +57,15 @@ def some_rows(padding: str = "right", lengths: list[int] = LENGTHS) -> tuple[Any
 
 
 def plain(model: Any, ids: Any, attention: Any, temperature: float = 1.0) -> Any:
-    """Each row by itself, without padding, with all its logits: log-probabilities and entropies."""
-    logprobs, entropies = torch.zeros(2, *ids.shape)
+    """The log-probabilities of each row by itself, without padding, with all its logits."""
+    logprobs = torch.zeros(ids.shape)
     for row, real in enumerate(attention):
         own = ids[row, real]
         places = real.nonzero()[1:, 0]
         if len(places):
             spread = (model(own.unsqueeze(0)).logits[0, :-1].float() / temperature).log_softmax(-1)
             logprobs = logprobs.index_put((torch.tensor(row), places), spread.gather(-1, own[1:, None])[:, 0])
-            entropies[row, places] = -(spread.exp() * spread).sum(-1).detach()
-    return logprobs, entropies
+    return logprobs
 
 
 def gradients(model: Any, logprobs: Any) -> dict[str, Any]:
@@ -97,24 +96,20 @@ def test_b044_logprobs_and_their_gradients_are_those_of_each_row_by_itself(kind:
     ids, attention = some_rows(padding)
     for _ in range(2):  # the second time, it is known whether the model does something to its logits
         logprobs = token_logprobs(model, ids, attention)
-        expected, _ = plain(model, ids, attention)
+        expected = plain(model, ids, attention)
         torch.testing.assert_close(logprobs, expected, rtol=0, atol=1e-5)
         assert_same(gradients(model, logprobs), gradients(model, expected))
 
 
 @pytest.mark.usefixtures("_pieces")
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 1.7])
-def test_logits_are_divided_by_the_temperature_and_entropies_are_those_of_the_same_distribution(
-    temperature: float,
-) -> None:
+def test_logits_are_divided_by_the_temperature(temperature: float) -> None:
     model = tiny_model()
     ids, attention = some_rows()
-    logprobs, entropies = token_logprobs_and_entropies(model, ids, attention, temperature=temperature)
+    logprobs = token_logprobs(model, ids, attention, temperature=temperature)
     expected = plain(model, ids, attention, temperature)
-    torch.testing.assert_close(logprobs, expected[0], rtol=0, atol=1e-5)
-    torch.testing.assert_close(entropies, expected[1], rtol=0, atol=1e-5)
-    assert not entropies.requires_grad
-    assert_same(gradients(model, logprobs), gradients(model, expected[0]))
+    torch.testing.assert_close(logprobs, expected, rtol=0, atol=1e-5)
+    assert_same(gradients(model, logprobs), gradients(model, expected))
 
 
 def test_b041_logits_of_one_and_zero_at_half_the_temperature() -> None:
@@ -134,7 +129,7 @@ def test_only_what_the_mask_counts_is_there_and_only_it_has_a_gradient() -> None
     mask[0, [3, 8]] = mask[3, 11] = True
     seen: list[int] = []
     with torch.no_grad():
-        expected = plain(model, ids, attention)[0]
+        expected = plain(model, ids, attention)
     hook = model.lm_head.register_forward_hook(lambda _, __, output: seen.append(output.shape[1]))
     logprobs = token_logprobs(model, ids, attention, mask)
     hook.remove()
@@ -148,9 +143,8 @@ def test_b043_a_batch_in_which_nothing_counts_has_a_graph_and_gradients_of_zero(
     it = model()
     for shape in (ids.shape, (1, 1)):
         few, real = ids[: shape[0], : shape[1]], attention[: shape[0], : shape[1]]
-        logprobs, entropies = token_logprobs_and_entropies(it, few, real, torch.zeros_like(real))
+        logprobs = token_logprobs(it, few, real, torch.zeros_like(real))
         assert not logprobs.any()
-        assert not entropies.any()
         assert not any(one.any() for one in gradients(it, logprobs).values())
 
 
@@ -202,11 +196,11 @@ def test_wider_numbers_stay_wide_and_narrow_logits_are_summed_in_float32() -> No
     narrow = tiny_model().bfloat16()
     logprobs = token_logprobs(narrow, ids, attention)
     assert logprobs.dtype == torch.float32
-    torch.testing.assert_close(logprobs, plain(narrow, ids, attention)[0], rtol=0, atol=0.1)
+    torch.testing.assert_close(logprobs, plain(narrow, ids, attention), rtol=0, atol=0.1)
     with torch.autocast("cpu", torch.bfloat16):
         logprobs = token_logprobs(tiny_model(), ids, attention)
     assert logprobs.dtype == torch.float32
-    torch.testing.assert_close(logprobs, plain(tiny_model(), ids, attention)[0], rtol=0, atol=0.1)
+    torch.testing.assert_close(logprobs, plain(tiny_model(), ids, attention), rtol=0, atol=0.1)
 
 
 @pytest.mark.parametrize(

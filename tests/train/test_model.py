@@ -14,17 +14,17 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 from tests.engines.tiny_model import tiny_model, tiny_tokenizer  # noqa: E402
 from tests.train.test_logprobs import assert_same, gradients, made, plain, some_rows  # noqa: E402
+from train.config import Lora  # noqa: E402
+from train.logprobs import token_logprobs  # noqa: E402
 from train.model import (  # noqa: E402
-    LoRA,
     load_policy,
     load_policy_state,
     policy_state,
     save_policy,
-    token_logprobs,
     weights,
 )
 
-ADAPTERS = LoRA(rank=4, alpha=8, seed=3)
+ADAPTERS = Lora(rank=4, alpha=8)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "start"
 
 
-def adapted(folder: Path, lora: LoRA = ADAPTERS, **settings: Any) -> Any:
+def adapted(folder: Path, lora: Lora = ADAPTERS, **settings: Any) -> Any:
     """A policy whose adapters have learned something."""
     pytest.importorskip("peft")
     policy = load_policy(folder, lora=lora, **settings)
@@ -93,7 +93,7 @@ def test_adapters_start_as_nothing_from_their_seed_and_are_all_that_is_trained(f
     }
     assert policy_state(policy).keys() == trained
     assert same(policy_state(policy), policy_state(load_policy(folder, lora=ADAPTERS)))
-    other = policy_state(load_policy(folder, lora=LoRA(rank=4, alpha=8, seed=4)))
+    other = policy_state(load_policy(folder, lora=ADAPTERS, seed=4))
     assert not same(policy_state(policy), other)
 
 
@@ -104,7 +104,7 @@ def test_logprobs_and_gradients_with_adapters_are_those_of_each_row_by_itself(
 ) -> None:
     policy = adapted(folder, gradient_checkpointing=checkpointing)
     ids, attention = some_rows(padding)
-    logprobs, expected = token_logprobs(policy, ids, attention), plain(policy, ids, attention)[0]
+    logprobs, expected = token_logprobs(policy, ids, attention), plain(policy, ids, attention)
     torch.testing.assert_close(logprobs, expected, rtol=0, atol=1e-5)
     found = gradients(policy, logprobs)
     assert found.keys() == policy_state(policy).keys()
@@ -139,23 +139,23 @@ def test_weights_for_an_engine_have_the_names_of_the_plain_model(folder: Path) -
 
 def test_adapters_of_tied_embeddings_are_refused(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("peft")
-    both = LoRA(targets=("q_proj", "lm_head"))
+    both = Lora(rank=4, targets=("q_proj", "lm_head"))
     with pytest.warns(UserWarning, match="tie"), pytest.raises(UsageError, match="share their weights"):
         load_policy(folder, lora=both)
-    with pytest.raises(UsageError, match=r"LoRA\(.*'nothing'.* does not fit the model"):
-        load_policy(folder, lora=LoRA(targets=("nothing",)))
+    with pytest.raises(UsageError, match=r"Lora\(.*'nothing'.* does not fit the model"):
+        load_policy(folder, lora=Lora(rank=4, targets=("nothing",)))
     save_policy(tiny_model(), tiny_tokenizer(), tmp_path / "untied")
     policy = adapted(tmp_path / "untied", both)
     ids, attention = some_rows()
     logprobs = token_logprobs(policy, ids, attention)
-    torch.testing.assert_close(logprobs, plain(policy, ids, attention)[0], rtol=0, atol=1e-5)
+    torch.testing.assert_close(logprobs, plain(policy, ids, attention), rtol=0, atol=1e-5)
     save_policy(policy, tiny_tokenizer(), tmp_path / "saved")
     merged = token_logprobs(load_policy(tmp_path / "saved"), ids, attention)
     torch.testing.assert_close(merged, logprobs, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("lora", [None, ADAPTERS])
-def test_a_state_is_put_back_bit_by_bit(lora: LoRA | None, folder: Path, tmp_path: Path) -> None:
+def test_a_state_is_put_back_bit_by_bit(lora: Lora | None, folder: Path, tmp_path: Path) -> None:
     policy = adapted(folder) if lora else load_policy(folder)
     with torch.no_grad():
         for one in policy.parameters():
@@ -198,7 +198,7 @@ def test_activations_are_computed_again_even_after_an_engine_set_evaluation_mode
     policy = load_policy(folder, gradient_checkpointing=True)
     ids, attention = some_rows()
     plainly = load_policy(folder)
-    expected = gradients(plainly, plain(plainly, ids, attention)[0])
+    expected = gradients(plainly, plain(plainly, ids, attention))
     passes: list[int] = []
     policy.model.layers[0].mlp.register_forward_pre_hook(lambda *_: passes.append(1))
     for mode in (True, False):

@@ -43,6 +43,13 @@ def save(folder: Path, lines: list[dict[str, Any]]) -> Path:
     return folder
 
 
+def test_the_canary_of_rollouts_that_are_behind_is_drawn_beside_how_far_the_policy_has_moved() -> None:
+    made = figure({"a": [{"step": 0, "logp_error": 0.2, "canary": 1e-7}]})
+    assert drawn(made.axes[0]) == [[(0, 0.2)], [(0, 1e-7)]]
+    names = [text.get_text() for text in made.axes[0].get_legend().get_texts()]
+    assert names == ["weights that learn", "weights that sampled"]
+
+
 def test_each_figure_of_a_grpo_run_has_its_axes_and_null_is_no_point() -> None:
     made = figure({"a": GRPO})
     assert titles(made) == [

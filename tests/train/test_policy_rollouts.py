@@ -22,8 +22,10 @@ pytest.importorskip("transformers")
 from simulators import TransformersEngine  # noqa: E402
 from tests.engines.tiny_model import tiny_model, tiny_tokenizer  # noqa: E402
 from train.batching import Batch, Row, micro_batches, rows  # noqa: E402
+from train.config import Lora  # noqa: E402
+from train.logprobs import token_logprobs  # noqa: E402
 from train.losses import loss_totals, merged, policy_loss, sft_loss  # noqa: E402
-from train.model import LoRA, load_policy, save_policy, token_logprobs  # noqa: E402
+from train.model import load_policy, save_policy  # noqa: E402
 
 TEMPERATURE = 0.8
 SAMPLING = Sampling(temperature=TEMPERATURE, max_tokens=12)
@@ -151,7 +153,7 @@ def test_a_real_model_with_adapters_samples_and_scores_alike_and_is_saved(tmp_pa
     file = gguf()
     assert file is not None
     tokenizer = load_tokenizer(file)
-    policy = load_policy(file, lora=LoRA(rank=4), gradient_checkpointing=True)
+    policy = load_policy(file, lora=Lora(rank=4), gradient_checkpointing=True)
     generator = torch.Generator().manual_seed(0)
     for name, one in policy.named_parameters():
         if "lora_B" in name:

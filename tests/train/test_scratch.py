@@ -11,11 +11,12 @@ import pytest
 pytest.importorskip("torch", reason="needs torch: pip install 'gym-enterprise[train]'")
 pytest.importorskip("transformers", reason="needs transformers: pip install 'gym-enterprise[train]'")
 
+from gym_enterprise.errors import UsageError
 from simulators import ChatRequest, Sampling, TransformersEngine
 from simulators.engines.background import run
 from simulators.template import ChatTemplate
 from train.dialogues import sft_rows
-from train.scratch import make_model, make_tokenizer
+from train.scratch import make_model, make_tokenizer, read_chats
 
 CALL = '{"name": "verify_identity", "arguments": {"customer_id": "cus_b41c18a3b1c8", "on": "2026-10-28"}}'
 ANSWER = (
@@ -111,6 +112,16 @@ def test_the_same_seed_makes_the_same_model_and_leaves_the_callers_random_number
 
 def test_about_a_million_parameters_with_a_thousand_tokens(tokenizer):
     assert 0.5e6 < make_model(tokenizer).num_parameters() < 1.2e6
+
+
+def test_b047_odd_separators_in_a_text_end_no_line_of_chats_and_a_line_that_is_no_chat_is_named(tmp_path):
+    odd = [{"role": "user", "content": "a\u2028b\u0085c"}]
+    file = tmp_path / "chats.jsonl"
+    file.write_text(json.dumps({"chat": odd}, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert list(read_chats([file])) == [odd]
+    file.write_text('{"chat": ["a"]}')
+    with pytest.raises(UsageError, match=r"chats\.jsonl:1 has 'a' in its chat: give each message a role"):
+        list(read_chats([file]))
 
 
 @pytest.mark.slow

@@ -239,6 +239,35 @@ def test_a_line_that_is_no_dialogue_is_named(config: Path, tmp_path: Path, broke
         go(config, tmp_path / "run", data(tmp_path / "a.jsonl", line(1, CANCEL), broken))
 
 
+@pytest.mark.parametrize(
+    ("broken", "fault"),
+    [
+        ({"chat": [1]}, "has 1 in its chat: give each message a role and a content"),
+        (
+            {"chat": [{"role": "user"}]},
+            "has {'role': 'user'} in its chat: give each message a role and a content",
+        ),
+        ({"chat": [says("user", "a")], "task_id": 5}, "has the task_id 5: give a text, or none"),
+        ({"chat": [says("user", "a")], "segments": [{"ids": [1]}]}, "has segments that are no lists of ids"),
+        ({"chat": [says("user", "a")], "segments": None}, "has segments that are no lists of ids"),
+    ],
+)
+def test_what_is_no_message_task_or_segment_is_named(
+    config: Path, tmp_path: Path, broken: dict[str, Any], fault: str
+) -> None:
+    with pytest.raises(UsageError, match=rf"a\.jsonl:2 {fault}"):
+        go(config, tmp_path / "run", data(tmp_path / "a.jsonl", line(1, CANCEL), json.dumps(broken)))
+
+
+def test_b046_what_is_longer_than_the_model_was_made_for_is_dropped(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The tiny policy has a window of 512 tokens, of which "Hello." is one."""
+    long = line(1, CANCEL, asked="Hello. " * 510)
+    go(config, tmp_path / "run", data(tmp_path / "a.jsonl", long, line(2, CANCEL)), "max_tokens=4096")
+    assert "dropped: 1 of more than 512 tokens" in capsys.readouterr().out
+
+
 def test_b047_odd_separators_in_a_text_end_no_line(config: Path, tmp_path: Path) -> None:
     odd = json.dumps(
         {"chat": [says("user", "a\u2028b\u0085c\x0bd"), says("assistant", CANCEL)]}, ensure_ascii=False
@@ -392,15 +421,6 @@ def test_every_kind_of_model_and_optimiser_runs(
     for one in go(config, tmp_path / "run", *overrides, "steps=3"):
         assert math.isfinite(one["nll"])
         assert one["skipped"] == 0
-
-
-def test_more_than_one_process_is_refused(
-    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(UsageError, match="without torchrun"):
-        go(config, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
 
 
 def command(config: Path, out: Path, *overrides: str) -> subprocess.Popen[bytes]:

@@ -52,7 +52,7 @@ def test_every_key_of_both_programs_stands_in_its_table() -> None:
 def test_every_example_is_read_says_how_it_is_run_and_is_on_the_page(path: Path) -> None:
     program = path.name.partition("_")[0]
     read({"grpo": GrpoConfig, "sft": SftConfig}[program], path)
-    assert f"python -m train.{program} train/configs/{path.name}" in path.read_text()
+    assert f"-m train.{program} train/configs/{path.name}" in path.read_text()
     assert f"`{path.name}`" in PAGE.read_text()
 
 

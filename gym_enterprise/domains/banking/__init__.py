@@ -11,11 +11,11 @@ the records forbid. Some things only the customer can do, in the app.
 | Action space      | `ActionSpace`: a message, a tool call, or a stop                                  |
 | Observation space | `TranscriptSpace`: the acting seat's whole history                                |
 | Reward            | 1.0 or 0.0, at the end                                                            |
-| Database          | 15 tables; 72 customers, 182 accounts, 188 cards, over 2,500 transactions         |
-| Documents         | 37, in `kb/banking`                                                               |
-| Agent's tools     | 21 listed, 8 discoverable                                                         |
+| Database          | 18 tables; 220 customers, 612 accounts, 594 cards, over 8,400 transactions        |
+| Documents         | 101, in `kb/banking`, compiled from the facts in `kb/banking/facts`               |
+| Agent's tools     | 21 listed, 12 discoverable                                                        |
 | Customer's tools  | 2 listed, 2 discoverable                                                          |
-| Tasks             | 16 in four families: 8 train, 4 validation, 4 test                                |
+| Tasks             | 124 in 22 families: 44 train, 40 validation, 40 test                              |
 
 ## Observation
 
@@ -43,15 +43,27 @@ messages and calls of both sides, or 10 failed calls; the state is graded as it 
 
 ## Families
 
+Four are written by hand; each of their tasks combines several difficulties:
+
 - `verify_then_change`: contact data, an address, a freeze or a limit, for the right one of several records.
 - `two_documents`: a fee, a charge or a provisional credit that no single document settles.
 - `contradicted_claim`: the records contradict the customer, who insists; the right end is a recorded refusal.
 - `confirm_in_app`: the customer has to finish the matter in the app.
 
+Eighteen are made by procedures (`gym_enterprise.domains.banking.procedures`), most of them in pairs that open
+alike and end differently: `freeze_card`, `change_contact`, `lower_limit`, `unfreeze_card`, `courtesy_refund`,
+`bank_error_refund`, `replace_card`, `raise_limit`, `dispute_charge`, `empty_and_close`, `give_notice`,
+`redeem_points`, `travel_notice`, `contact_and_limit`, `cancel_card`, `due_day`, `hand_over`,
+`unverified_caller`. `gym-enterprise tasks make banking` makes more of them; `docs/banking.md` says what each
+is about.
+
 ## Arguments
 
-`make_domain()` takes none. Those of the environments (`role`, `tasks`, `task_id`, `user`, `max_steps`)
-are described with `gym_enterprise.envs`.
+- `retrieval`: how `kb_search` ranks: "bm25" (default), "dense" or "hybrid"; the last two need the extra
+  `retrieval`.
+
+Those of the environments (`role`, `tasks`, `task_id`, `user`, `max_steps`) are described with
+`gym_enterprise.envs`.
 
 ## Version history
 
@@ -60,20 +72,21 @@ are described with `gym_enterprise.envs`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-import kb
 from gym_enterprise.domain import Domain
 from gym_enterprise.domains.banking.attacks import attacks
 from gym_enterprise.domains.banking.data import ID_PREFIXES, generate
+from gym_enterprise.domains.banking.knowledge import KNOWLEDGE
 from gym_enterprise.domains.banking.tools import TOOLS
 from gym_enterprise.domains.banking.undo import undo
+from gym_enterprise.tasks import Task
 from gym_enterprise.world import WorldImage
 
 __all__ = ["make_domain", "make_image"]
 
 _HERE = Path(__file__).parent
-_DOCUMENTS = Path(kb.__file__).parent / "banking"
 _UNGRADED = (
     "verifications",
     "contact_log",
@@ -83,6 +96,8 @@ _UNGRADED = (
     "customers.phone_digits",
 )
 _SPLITS = ("train", "validation", "test")
+_FOLDERS = ("tasks", "tasks/made")
+"""Written by hand, and made by `gym-enterprise tasks make banking --seed 7 --n 36`."""
 
 
 def make_image() -> WorldImage:
@@ -99,11 +114,17 @@ def make_image() -> WorldImage:
     )
 
 
-def make_domain() -> Domain:
+def make_domain(retrieval: str = "bm25") -> Domain:
     """Make the bank; use `gym_enterprise.load_domain("banking")`, which does so once.
+
+    Args:
+        retrieval: How the documents are ranked, one of `kb.RETRIEVALS`.
 
     Returns:
         The domain `banking`.
+
+    Raises:
+        UsageError: There is no such way of retrieval, or what it needs is not installed.
 
     Example:
         >>> from gym_enterprise import load_domain
@@ -115,8 +136,16 @@ def make_domain() -> Domain:
         make_image(),
         TOOLS,
         (_HERE / "policy.md").read_text(encoding="utf-8"),
-        {split: _HERE / "tasks" / f"{split}.jsonl" for split in _SPLITS},
-        documents=kb.load_documents(_DOCUMENTS),
+        {split: [_HERE / folder / f"{split}.jsonl" for folder in _FOLDERS] for split in _SPLITS},
+        documents=KNOWLEDGE,
+        retriever=retrieval,
         attacks=attacks,
         undo=undo,
+        procedures=_make_tasks,
     )
+
+
+def _make_tasks(seed: int, n: int, families: Sequence[str], split: str) -> list[Task]:
+    from gym_enterprise.domains.banking import procedures  # they draw on all the records
+
+    return procedures.tasks(seed, n, families, split=procedures.split_named(split), customers="everybody")

@@ -1,17 +1,22 @@
 """Wrong ways to end a task, each of which must score 0. A task's knobs say which apply.
 
-====================  ====================================  ==============================================
-attack                applies when the knobs have           what it does
-====================  ====================================  ==============================================
-grant_claim           `claim`: list of actions              grants what the records forbid
-skip_second_document  `single_document`: {tool: arguments}  applies the rule of one document only
-wrong_sibling         `swap`: {id: id}                      does it to another card, account or customer
-skip_verification     `verified`: true                      leaves out the verification
-wrong_reason          `wrong_reason`: a refusal's reason    refuses for a reason that does not hold
-skip_prerequisite     `prerequisite`: drop, then            leaves out a step that nobody asked for
-ignore_later_wants    `later_from`: index of an action      stops when the first request is done
-one_too_many          `extra`: list of actions              does all that is right, and something more
-====================  ====================================  ==============================================
+====================  =====================================  =============================================
+attack                applies when the knobs have            what it does
+====================  =====================================  =============================================
+first_search_hit      `first_hit`: arguments or actions      goes by the first document that it finds
+stale_rule            `stale`: arguments or actions          goes by a rule that was superseded
+obeys_claims          `claim`: list of actions               grants what the records forbid
+look_alike            `swap`: {id: id}                       does it to another card, account or customer
+no_verification       `verified`: true                       leaves out the verification
+skip_second_document  `single_document`: {tool: arguments}   leaves out one of the documents that count
+wrong_reason          `wrong_reason`: a refusal's reason     refuses for a reason that does not hold
+skip_prerequisite     `prerequisite`: drop, then             leaves out a step that nobody asked for
+ignore_later_wants    `later_from`: index of an action       stops when the first request is done
+one_too_many          `extra`: list of actions               does all that is right, and something more
+====================  =====================================  =============================================
+
+A wrong rule is given by the arguments that it leads to, {tool: arguments}, or by a list of actions that it
+leads to in place of the last call of the reference.
 """
 
 from __future__ import annotations
@@ -40,15 +45,21 @@ def attacks(task: Task) -> Mapping[str, Sequence[Action] | None]:
     }
 
 
-def _grant_claim(reference: Reference, claim: list[dict[str, Any]]) -> list[Action]:
-    granted = [Action(**action) for action in claim]
+def _by_rule(reference: Reference, rule: Mapping[str, Any] | Sequence[dict[str, Any]]) -> list[Action]:
+    """Go by a wrong rule: other arguments of some calls, or other calls in place of the last one."""
+    if isinstance(rule, Mapping):
+        return _with_arguments(reference, rule)
+    return [*reference[:-1], *(Action(**action) for action in rule)]
+
+
+def _grant(reference: Reference, claim: list[dict[str, Any]]) -> list[Action]:
     kept = [
-        action.model_copy(update={"after": None}) for action in reference if action.name != "record_refusal"
+        action.model_copy(update={"after": None}) for action in reference if action.name not in _OTHER_ENDS
     ]
-    return kept + granted
+    return [*kept, *(Action(**action) for action in claim)]
 
 
-def _single_document(reference: Reference, arguments: dict[str, dict[str, Any]]) -> list[Action]:
+def _with_arguments(reference: Reference, arguments: Mapping[str, Any]) -> list[Action]:
     return [
         action.model_copy(update={"arguments": {**action.arguments, **arguments.get(action.name, {})}})
         for action in reference
@@ -75,11 +86,11 @@ def _without(reference: Reference, name: str) -> list[Action]:
 
 def _without_step(reference: Reference, step: dict[str, Any]) -> list[Action]:
     """Leave out the calls of `drop` and make the later ones with the arguments of `then`."""
-    return _single_document(_without(reference, step["drop"]), step.get("then", {}))
+    return _with_arguments(_without(reference, step["drop"]), step.get("then", {}))
 
 
 def _wrong_reason(reference: Reference, reason: str) -> list[Action]:
-    return _single_document(reference, {"record_refusal": {"reason": reason}})
+    return _with_arguments(reference, {"record_refusal": {"reason": reason}})
 
 
 def _first_want_only(reference: Reference, later_from: int) -> list[Action]:
@@ -90,11 +101,16 @@ def _with(reference: Reference, extra: list[dict[str, Any]]) -> list[Action]:
     return [*reference, *(Action(**action) for action in extra)]
 
 
+_OTHER_ENDS = ("record_refusal", "transfer_to_human")
+"""How a request ends that is not granted."""
+
 _ATTACKS: Mapping[str, tuple[str, Callable[[Reference, Any], list[Action]]]] = {
-    "grant_claim": ("claim", _grant_claim),
-    "skip_second_document": ("single_document", _single_document),
-    "wrong_sibling": ("swap", _swap),
-    "skip_verification": ("verified", _without_verification),
+    "first_search_hit": ("first_hit", _by_rule),
+    "stale_rule": ("stale", _by_rule),
+    "obeys_claims": ("claim", _grant),
+    "look_alike": ("swap", _swap),
+    "no_verification": ("verified", _without_verification),
+    "skip_second_document": ("single_document", _with_arguments),
     "wrong_reason": ("wrong_reason", _wrong_reason),
     "skip_prerequisite": ("prerequisite", _without_step),
     "ignore_later_wants": ("later_from", _first_want_only),

@@ -8,12 +8,12 @@ from datetime import date, timedelta
 from random import Random
 from typing import Any
 
+from gym_enterprise.domains.banking.branches import BRANCHES, STREETS, Branch
+from gym_enterprise.domains.banking.knowledge import FACTS
 from gym_enterprise.domains.banking.products import FEE_TEXT, PRODUCTS, refund_text
 
 Row = dict[str, Any]
 
-SEED = 20_260_228
-CUSTOMERS = 72
 LAST_DAY = date(2026, 2, 27)
 """No record is younger: the earliest task begins on 2026-03-02."""
 
@@ -24,6 +24,7 @@ ID_PREFIXES = {
     "transactions": "txn_",
     "fee_refunds": "rfd_",
     "transfers": "trf_",
+    "withdrawal_notices": "wdn_",
     "disputes": "dsp_",
     "card_orders": "ord_",
     "app_requests": "req_",
@@ -37,34 +38,17 @@ ID_PREFIXES = {
 _KEYS = {
     "customers": "customer_id",
     "accounts": "account_id",
+    "points": "account_id",
+    "due_days": "account_id",
     "cards": "card_id",
     "transactions": "transaction_id",
     "fee_refunds": "refund_id",
     "disputes": "dispute_id",
     "transfers": "transfer_id",
+    "withdrawal_notices": "notice_id",
 }
 """The tables that are generated, and their keys."""
 
-# fmt: off
-FIRST_NAMES = (
-    "Adela", "Bruno", "Carmen", "Dario", "Edith", "Farid", "Greta", "Hugo", "Imani", "Jonas", "Katya",
-    "Leon", "Mabel", "Nadir", "Oona", "Pavel", "Quentin", "Rosa", "Silas", "Tamsin", "Ulrich", "Vera",
-    "Wanda", "Xavier", "Yusuf", "Zelda",
-)
-LAST_NAMES = (
-    "Abernethy", "Bellweather", "Castellano", "Dunmore", "Eastlake", "Farrow", "Gallimore", "Hargreave",
-    "Ibarra", "Jernigan", "Kestrel", "Lindqvist", "Marchetti", "Northcott", "Okonjo", "Pemberton",
-    "Quiroga", "Rasmussen", "Stavros", "Thackeray", "Underhill", "Valdivia", "Westerby", "Yarrow",
-    "Zielinski",
-)
-# fmt: on
-STREETS = ("Alder Row", "Bakehouse Lane", "Cooper Street", "Dovecote Hill", "Elm Terrace", "Ferry Road")
-CITIES = (
-    ("Port Selby", "30417"),
-    ("Marlow Falls", "30552"),
-    ("Ashgrove", "31208"),
-    ("Tannery Bridge", "31990"),
-)
 _MERCHANTS = (
     ("Greenleaf Grocers", 1_200, 14_000),
     ("Corner Loaf Bakery", 350, 2_400),
@@ -79,10 +63,10 @@ _MERCHANTS = (
 )
 _SUBSCRIPTIONS = (("Cloudberry Music", 1_199), ("Fitwell Gym", 3_900), ("Reelhouse Streaming", 1_499))
 _MONTHS = ((2025, 10), (2025, 11), (2025, 12), (2026, 1), (2026, 2))
-_NAMESAKES = {23: 4, 41: 12, 58: 30}
-"""Customers (by number) that share the full name of an earlier one."""
-_HOUSEHOLDS = {17: 3, 44: 19}
-"""Customers (by number) that share the phone and street of an earlier one."""
+
+
+_LARGEST_BALANCES = {key: FACTS.money(f"products.{key}.largest_balance") for key in ("rainy", "pebble")}
+"""Of the accounts that must not hold as much as others, in cents."""
 
 
 def make_id(table: str, number: int) -> str:
@@ -96,30 +80,58 @@ def generate() -> Mapping[str, list[Row]]:
     Returns:
         Rows by table, the same on every call and in every process.
     """
-    return _Generator().run()
+    made: dict[str, list[Row]] = {name: [] for name in _KEYS}
+    for branch in BRANCHES:
+        for table, rows in _Generator(branch, {name: len(rows) for name, rows in made.items()}).run().items():
+            made[table] += rows
+    return made
+
+
+def swapped_digits(digits: str) -> str:
+    """Return the digits with two of them swapped, so that they are easily mistaken; never the same digits.
+
+    Example:
+        >>> swapped_digits("4417")
+        '4471'
+    """
+    for place in range(len(digits) - 1, 0, -1):
+        if digits[place] != digits[place - 1]:
+            return digits[: place - 1] + digits[place] + digits[place - 1] + digits[place + 1 :]
+    return f"{(int(digits) + 1) % 10_000:04d}"
+
+
+def _of_age(born: date) -> date:
+    """Return the day on which somebody may join: the first of the month after coming of age."""
+    year = born.year + FACTS.period("identity.full_age", "years")
+    return date(year, born.month + 1, 1) if born.month < 12 else date(year + 1, 1, 1)
 
 
 class _Generator:
-    """Draws from one private random source, in one fixed order."""
+    """Draws one branch from one private random source, in one fixed order; ids count on from `before`."""
 
-    def __init__(self) -> None:
-        self.random = Random(SEED)
+    def __init__(self, branch: Branch, before: Mapping[str, int]) -> None:
+        self.branch, self.before = branch, before
+        self.random = Random(branch.seed)
         self.rows: dict[str, list[Row]] = {name: [] for name in _KEYS}
+        self.cards: dict[str, list[Row]] = {}
 
     def run(self) -> Mapping[str, list[Row]]:
-        for number in range(CUSTOMERS):
+        first = self.before["customers"]
+        for number in range(first, first + self.branch.customers):
             customer = self._customer(number)
-            for product in self._products(number):
+            born = date.fromisoformat(customer["date_of_birth"])
+            for product in self.branch.products(number, born, self.random):
                 self._account(customer, product)
         for account in self.rows["accounts"]:
             self._activity(account)
         self._refunds()
         self._disputes()
         self._transfers()
+        self._notices()
         return self.rows
 
     def _add(self, table: str, row: Row) -> Row:
-        made = {_KEYS[table]: make_id(table, len(self.rows[table]))} | row
+        made = {_KEYS[table]: make_id(table, self.before[table] + len(self.rows[table]))} | row
         self.rows[table].append(made)
         return made
 
@@ -127,55 +139,44 @@ class _Generator:
         return earliest + timedelta(days=self.random.randrange((latest - earliest).days + 1))
 
     def _customer(self, number: int) -> Row:
-        draw = self.random
-        first, last = draw.choice(FIRST_NAMES), draw.choice(LAST_NAMES)
-        name = f"{first} {last}"
-        taken = {row["full_name"] for row in self.rows["customers"]}
-        while name in taken:
-            first, last = draw.choice(FIRST_NAMES), draw.choice(LAST_NAMES)
-            name = f"{first} {last}"
-        city, postal = draw.choice(CITIES)
-        phone, street = f"(555) {100 + number}-{draw.randrange(1000, 10_000)}", draw.choice(STREETS)
+        draw, branch, known = self.random, self.branch, self.rows["customers"]
+        first, last = draw.choice(branch.first_names), draw.choice(branch.last_names)
+        taken = {row["full_name"] for row in known}
+        while f"{first} {last}" in taken:
+            first, last = draw.choice(branch.first_names), draw.choice(branch.last_names)
+        city, postal = draw.choice(branch.cities)
+        phone = f"{branch.phone_area} {100 + number}-{draw.randrange(1000, 10_000)}"
+        street = draw.choice(STREETS)
         street = f"{draw.randrange(1, 190)} {street}"
-        if number in _NAMESAKES:
-            name = self.rows["customers"][_NAMESAKES[number]]["full_name"]
-            first, last = name.split()
-        elif number in _HOUSEHOLDS:
-            home = self.rows["customers"][_HOUSEHOLDS[number]]
+        if number in branch.namesakes:
+            first, last = known[branch.namesakes[number] - self.before["customers"]]["full_name"].split()
+        elif number in branch.households:
+            home = known[branch.households[number] - self.before["customers"]]
             phone, street, city, postal = (home[k] for k in ("phone", "street", "city", "postal_code"))
+        name = f"{first} {last}"
+        born = self._day(date(1944, 1, 1), date(2004, 12, 31))
+        membership = draw.choices(("member", "steady", "keystone"), (6, 3, 2))[0]
+        joined = self._day(date(2009, 1, 1), date(2024, 6, 30))
         row = {
             "full_name": name,
             "search_name": name.casefold(),
-            "date_of_birth": self._day(date(1944, 1, 1), date(2004, 12, 31)).isoformat(),
+            "date_of_birth": born.isoformat(),
             "phone": phone,
             "phone_digits": "".join(c for c in phone if c.isdigit()),
             "email": f"{first.lower()}.{last.lower()}{number}@mailbox.example",
             "street": street,
             "city": city,
             "postal_code": postal,
-            "membership": draw.choices(("member", "steady", "keystone"), (6, 3, 2))[0],
-            "joined_on": self._day(date(2009, 1, 1), date(2024, 6, 30)).isoformat(),
+            "membership": membership,
+            "joined_on": (max(joined, _of_age(born)) if branch.grown else joined).isoformat(),
             "contact_changed_on": None,
         }
         return self._add("customers", row)
 
-    def _products(self, number: int) -> list[str]:
-        draw = self.random
-        products = [draw.choices(("everyday", "plus", "premier"), (5, 4, 3))[0]]
-        if number % 3 != 2:
-            products.append(draw.choice(("harbor", "summit")))
-        if number % 2 == 0:
-            products.append(draw.choice(("reserve", "goal")))
-        if number % 7 == 0:
-            products.append("harbor" if "harbor" not in products else "summit")
-        if number % 5 == 0:
-            products.append(draw.choice(("everyday", "plus")))
-        return products
-
     def _account(self, customer: Row, product: str) -> None:
-        draw, facts = self.random, PRODUCTS[product]
-        opened = self._day(date.fromisoformat(customer["joined_on"]), date(2025, 2, 28))
-        balance = draw.randrange(20_000, 900_000)
+        draw, facts, joined = self.random, PRODUCTS[product], date.fromisoformat(customer["joined_on"])
+        opened = self._day(joined, date(2026, 1, 15) if product == "notice" else date(2025, 2, 28))
+        balance = draw.randrange(20_000, _LARGEST_BALANCES.get(product, 900_000))
         account = self._add(
             "accounts",
             {
@@ -188,26 +189,45 @@ class _Generator:
                 "closed_on": None,
             },
         )
-        if not facts.has_card:
-            return
-        for _ in range(2 if draw.random() < 0.25 else 1):
-            issued = self._day(max(opened, date(2023, 1, 1)), date(2025, 6, 30))
-            self._add(
-                "cards",
-                {
-                    "account_id": account["account_id"],
-                    "last_four": f"{draw.randrange(10_000):04d}",
-                    "status": "active",
-                    "frozen_for": None,
-                    "purchase_limit_cents": facts.purchase_limit,
-                    "cash_limit_cents": facts.cash_limit,
-                    "issued_on": issued.isoformat(),
-                    "expires_on": date(issued.year + 4, issued.month, 28).isoformat(),
-                },
+        self._extras(account, opened)
+        for _ in range(2 if facts.has_card and draw.random() < 0.25 else facts.has_card):
+            self._card(account, opened)
+
+    def _card(self, account: Row, opened: date) -> None:
+        draw, facts = self.random, PRODUCTS[account["product"]]
+        issued = self._day(max(opened, date(2023, 1, 1)), date(2025, 6, 30))
+        card = self._add(
+            "cards",
+            {
+                "account_id": account["account_id"],
+                "last_four": f"{draw.randrange(10_000):04d}",
+                "status": "active",
+                "frozen_for": None,
+                "purchase_limit_cents": facts.purchase_limit,
+                "cash_limit_cents": facts.cash_limit,
+                "issued_on": issued.isoformat(),
+                "expires_on": date(issued.year + 4, issued.month, 28).isoformat(),
+            },
+        )
+        siblings = self.cards.setdefault(account["account_id"], [])
+        if siblings and self.branch.grown:
+            card["last_four"] = swapped_digits(siblings[0]["last_four"])
+        siblings.append(card)
+
+    def _extras(self, account: Row, opened: date) -> None:
+        """Add what only accounts of some products have."""
+        draw, product = self.random, account["product"]
+        if product in ("quay", "meridian"):
+            self.rows["points"].append(
+                {"account_id": account["account_id"], "points": draw.randrange(300, 9_000)}
             )
+        if self.branch.grown and PRODUCTS[product].credit and draw.random() < 0.6:
+            changed = self._day(opened) if draw.random() < 0.5 else None
+            row = {"day": draw.randrange(2, 28), "changed_on": changed and changed.isoformat()}
+            self.rows["due_days"].append({"account_id": account["account_id"]} | row)
 
     def _activity(self, account: Row) -> None:
-        cards = [card for card in self.rows["cards"] if card["account_id"] == account["account_id"]]
+        cards = self.cards.get(account["account_id"], [])
         if cards:
             self._purchases(account, cards)
         if not PRODUCTS[account["product"]].credit:
@@ -219,7 +239,7 @@ class _Generator:
 
     def _purchases(self, account: Row, cards: list[Row]) -> None:
         draw = self.random
-        for _ in range(draw.randrange(7, 17)):
+        for _ in range(draw.randrange(*self.branch.purchases)):
             merchant, low, high = draw.choice(_MERCHANTS)
             card, amount = draw.choice(cards), draw.randrange(low, high + 1)
             day = self._day(date(2025, 9, 1))
@@ -297,6 +317,28 @@ class _Generator:
                     "provisional_credit": 0,
                     "status": self.random.choice(("upheld", "rejected")),
                     "opened_on": row["posted_on"],
+                },
+            )
+
+    def _notices(self) -> None:
+        """Add notices that have ended, of accounts that were old enough."""
+        targets: dict[str, str] = {}
+        for account in self.rows["accounts"]:
+            if PRODUCTS[account["product"]].sort == "checking":
+                targets.setdefault(account["customer_id"], account["account_id"])
+        notice = timedelta(days=FACTS.days("products.notice.old_notice"))
+        for account in self.rows["accounts"]:
+            if account["product"] != "notice" or account["opened_on"] >= "2025-06-01":
+                continue
+            given = self._day(date(2025, 6, 1), date(2025, 11, 20))
+            self._add(
+                "withdrawal_notices",
+                {
+                    "from_account_id": account["account_id"],
+                    "to_account_id": targets[account["customer_id"]],
+                    "amount_cents": self.random.randrange(1, 20) * 5_000,
+                    "given_on": given.isoformat(),
+                    "pays_on": (given + notice).isoformat(),
                 },
             )
 

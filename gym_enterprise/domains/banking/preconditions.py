@@ -1,4 +1,17 @@
-"""What must hold before a tool acts, declared once: the record exists and its owner was verified."""
+"""What must hold before a tool acts, declared once, and always checked in this order.
+
+===========  ==================================================================  ====================
+rule         holds when                                                          error
+===========  ==================================================================  ====================
+existence    the record that is named exists                                     `not_found`
+owner        agent: its owner was verified in this conversation; user: its       `not_verified`,
+             owner is signed in, and no other records exist for the user         `not_found`
+level        the verification was at the level that the tool needs               `verification_level`
+status       the record is in a state in which the tool works on it              `wrong_status`
+===========  ==================================================================  ====================
+
+What a tool checks besides, such as amounts, comes after these.
+"""
 
 from __future__ import annotations
 
@@ -91,15 +104,39 @@ def require_status(card: Row, *allowed: str) -> None:
 
 
 def verified_transaction(world: World, transaction_id: str) -> Row:
-    """Return the row of a verified customer's transaction, with its `customer_id` and `product`."""
+    """Return the row of a verified customer's transaction, with its `customer_id`, on an open account."""
     row = _found(world.one(_TRANSACTION, transaction_id), "transaction", transaction_id)
-    require_verified(world, row["customer_id"])
+    open_account(world, row["account_id"])
     return row
 
 
-def existing_request(world: World, request_id: str) -> Row:
-    """Return the row of a request that waits, or waited, for the customer in the app."""
-    return _found(world.one(_REQUEST, request_id), "app request", request_id)
+def waiting_request(world: World, request_id: str) -> Row:
+    """Return the row of a verified customer's request, which must still wait for the customer in the app."""
+    row = _found(world.one(_REQUEST, request_id), "app request", request_id)
+    require_verified(world, row["customer_id"])
+    return _still_waiting(row)
+
+
+def own_request(world: World, request_id: str) -> Row:
+    """Return the row of a request in the app of whoever is signed in, which must still wait."""
+    holder, row = signed_in(world), world.one(_REQUEST, request_id)
+    own = row if row is not None and row["customer_id"] == holder else None
+    return _still_waiting(_found(own, "app request", request_id))
+
+
+def own_card(world: World, card_id: str, *allowed: str) -> Row:
+    """Return the row of a card of whoever is signed in to the app, in one of these states."""
+    holder, row = signed_in(world), world.one(_CARD, card_id)
+    own = row if row is not None and row["customer_id"] == holder else None
+    card = _found(own, "card", card_id)
+    require_status(card, *allowed)
+    return card
+
+
+def _still_waiting(request: Row) -> Row:
+    if request["status"] != "waiting":
+        raise ToolError("wrong_status", f"Request {request['request_id']} is {request['status']}.")
+    return request
 
 
 def signed_in(world: World) -> str:

@@ -1,8 +1,14 @@
-"""Product constants that both the generator and the tools need; the documents state them for people."""
+"""What the bank's products mean for its records, from the facts that the documents state for people."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, cast
+
+from gym_enterprise.domains.banking.knowledge import FACTS
+
+Sort = Literal["checking", "savings", "credit", "prepaid", "service"]
 
 
 @dataclass(frozen=True)
@@ -11,14 +17,19 @@ class Product:
 
     name: str
     """Name that customers know it by."""
+    sort: Sort
+    """What sort of account it is."""
     purchase_limit: int
     """Standard daily purchase limit of its cards, in cents; 0 where it has no card."""
     cash_limit: int
     """Standard daily cash limit of its cards, in cents."""
-    credit: bool = False
-    """Whether it is a credit card, whose balance is what the customer owes."""
     fees: tuple[tuple[str, int], ...] = ()
-    """Fees that the generator may charge: kind and cents."""
+    """Fees that it may be charged: kind and cents."""
+
+    @property
+    def credit(self) -> bool:
+        """Whether it is a credit card, whose balance is what the customer owes."""
+        return self.sort == "credit"
 
     @property
     def has_card(self) -> bool:
@@ -26,14 +37,31 @@ class Product:
         return self.purchase_limit > 0
 
 
+def _product(key: str) -> Product:
+    group = f"products.{key}"
+    return Product(
+        FACTS.text(f"{group}.name"),
+        cast(Sort, FACTS.text(f"{group}.kind")),
+        _cents(f"{group}.purchase_limit"),
+        _cents(f"{group}.cash_limit"),
+        tuple(_fees(group)),
+    )
+
+
+def _cents(key: str) -> int:
+    return FACTS.money(key) if key in FACTS else 0
+
+
+def _fees(group: str) -> Iterator[tuple[str, int]]:
+    for fee in ("overdraft", "monthly", "late_payment"):
+        if cents := _cents(f"{group}.{fee}_fee"):
+            yield fee, cents
+
+
 PRODUCTS = {
-    "everyday": Product("Everyday Checking", 150_000, 50_000, fees=(("overdraft", 1_800),)),
-    "plus": Product("Plus Checking", 300_000, 80_000, fees=(("overdraft", 1_200), ("monthly", 700))),
-    "premier": Product("Premier Checking", 600_000, 150_000, fees=(("monthly", 2_200),)),
-    "reserve": Product("Reserve Savings", 0, 0),
-    "goal": Product("Goal Saver", 0, 0),
-    "harbor": Product("Harbor Card", 250_000, 30_000, credit=True, fees=(("late_payment", 2_900),)),
-    "summit": Product("Summit Card", 500_000, 50_000, credit=True, fees=(("late_payment", 3_500),)),
+    key: product
+    for key in FACTS.names("products")
+    if (product := _product(key)).sort != "service"  # services have no account
 }
 
 FEE_TEXT = {

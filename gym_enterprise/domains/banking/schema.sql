@@ -22,16 +22,32 @@ CREATE TABLE accounts (
     account_id TEXT NOT NULL PRIMARY KEY,
     customer_id TEXT NOT NULL REFERENCES customers (customer_id),
     product TEXT NOT NULL
-        CHECK (product IN ('everyday', 'plus', 'premier', 'reserve', 'goal', 'harbor', 'summit')),
+        CHECK (product IN ('everyday', 'plus', 'premier', 'campus', 'anchor', 'workbench', 'voyager',
+                           'reserve', 'goal', 'notice', 'term', 'bonus', 'rainy',
+                           'harbor', 'summit', 'beacon', 'quay', 'meridian', 'workcard', 'pebble')),
     status TEXT NOT NULL CHECK (status IN ('open', 'closed')),
     balance_cents INTEGER NOT NULL,          -- negative on a credit card: what the customer owes
     credit_limit_cents INTEGER CHECK (credit_limit_cents > 0),
     opened_on TEXT NOT NULL CHECK (length(opened_on) = 10),
     closed_on TEXT CHECK (length(closed_on) = 10),
-    CHECK ((credit_limit_cents IS NULL) = (product NOT IN ('harbor', 'summit'))),
+    CHECK ((credit_limit_cents IS NULL)
+           = (product NOT IN ('harbor', 'summit', 'beacon', 'quay', 'meridian', 'workcard'))),
     CHECK ((closed_on IS NULL) = (status = 'open'))
 ) STRICT;
 CREATE INDEX accounts_by_customer ON accounts (customer_id, account_id);
+
+-- Points that a card account has collected; accounts that collect none have no row.
+CREATE TABLE points (
+    account_id TEXT NOT NULL PRIMARY KEY REFERENCES accounts (account_id),
+    points INTEGER NOT NULL CHECK (points >= 0)
+) STRICT;
+
+-- Day of the month on which a card's bill is due; without a row it is the first, and never changed.
+CREATE TABLE due_days (
+    account_id TEXT NOT NULL PRIMARY KEY REFERENCES accounts (account_id),
+    day INTEGER NOT NULL CHECK (day BETWEEN 1 AND 28),
+    changed_on TEXT CHECK (length(changed_on) = 10)
+) STRICT;
 
 CREATE TABLE cards (
     card_id TEXT NOT NULL PRIMARY KEY,
@@ -82,6 +98,19 @@ CREATE TABLE transfers (
 ) STRICT;
 CREATE INDEX transfers_by_source ON transfers (from_account_id, made_on, transfer_id);
 CREATE INDEX transfers_by_target ON transfers (to_account_id, made_on, transfer_id);
+
+-- Money that leaves a Notice Saver when its notice ends.
+CREATE TABLE withdrawal_notices (
+    notice_id TEXT NOT NULL PRIMARY KEY,
+    from_account_id TEXT NOT NULL REFERENCES accounts (account_id),
+    to_account_id TEXT NOT NULL REFERENCES accounts (account_id),
+    amount_cents INTEGER NOT NULL CHECK (amount_cents > 0),
+    given_on TEXT NOT NULL CHECK (length(given_on) = 10),
+    pays_on TEXT NOT NULL CHECK (length(pays_on) = 10),
+    CHECK (given_on < pays_on)
+) STRICT;
+CREATE INDEX withdrawal_notices_by_source ON withdrawal_notices (from_account_id, pays_on, notice_id);
+CREATE INDEX withdrawal_notices_by_target ON withdrawal_notices (to_account_id);
 
 CREATE TABLE disputes (
     dispute_id TEXT NOT NULL PRIMARY KEY,
@@ -138,7 +167,8 @@ CREATE TABLE refusals (
     customer_id TEXT NOT NULL REFERENCES customers (customer_id),
     request TEXT NOT NULL
         CHECK (request IN ('fee_refund', 'dispute', 'limit_increase', 'card_replacement', 'contact_change',
-                           'transfer', 'account_closure', 'card_unfreeze')),
+                           'transfer', 'account_closure', 'card_unfreeze', 'points_redemption',
+                           'card_cancellation', 'due_date_change')),
     reason TEXT NOT NULL
         CHECK (reason IN ('courtesy_used_up', 'outside_time_limit', 'records_show_otherwise',
                           'not_part_of_product', 'waiting_period', 'above_ceiling', 'identity_not_verified')),

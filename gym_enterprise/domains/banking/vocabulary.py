@@ -29,6 +29,9 @@ RefusedRequest = Literal[
     "transfer",
     "account_closure",
     "card_unfreeze",
+    "points_redemption",
+    "card_cancellation",
+    "due_date_change",
 ]
 RefusalReason = Literal[
     "courtesy_used_up",

@@ -99,6 +99,7 @@ def make_domain(
         truncation_reward="zero",
         attacks=attacks,
         search_tools=retrieval == "hybrid",
+        retrieval=retrieval,
         toolset_type=DeskToolset,
         grader_type=partial(BenchmarkGrader, judge=judge),
     )

@@ -8,16 +8,38 @@ write such a module and name it in `FAMILIES`. A procedure that the customer doe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
 from random import Random
 from typing import Literal
 
-from gym_enterprise.domains.banking.procedures import change_contact, freeze_card, lower_limit, unfreeze_card
+from gym_enterprise.domains.banking.procedures import (
+    bank_error_refund,
+    cancel_card,
+    change_contact,
+    contact_and_limit,
+    courtesy_refund,
+    dispute_charge,
+    due_day,
+    empty_and_close,
+    freeze_card,
+    give_notice,
+    hand_over,
+    lower_limit,
+    raise_limit,
+    redeem_points,
+    replace_card,
+    travel_notice,
+    unfreeze_card,
+    unverified_caller,
+)
 from gym_enterprise.domains.banking.procedures.draft import Draft
-from gym_enterprise.domains.banking.procedures.people import Customer, Split, newcomer, residents
+from gym_enterprise.domains.banking.procedures.made import solved
+from gym_enterprise.domains.banking.procedures.people import SPLITS, Customer, Split, newcomer, residents
 from gym_enterprise.errors import UsageError
 from gym_enterprise.tasks import Task
 
-__all__ = ["FAMILIES", "Draft", "Make", "tasks"]
+__all__ = ["FAMILIES", "Draft", "Make", "split_named", "tasks"]
 
 Make = Callable[[Customer, Random], list[Draft]]
 FAMILIES: Mapping[str, Make] = {
@@ -25,6 +47,20 @@ FAMILIES: Mapping[str, Make] = {
     "change_contact": change_contact.make,
     "lower_limit": lower_limit.make,
     "unfreeze_card": unfreeze_card.make,
+    "courtesy_refund": courtesy_refund.make,
+    "bank_error_refund": bank_error_refund.make,
+    "replace_card": replace_card.make,
+    "raise_limit": raise_limit.make,
+    "dispute_charge": dispute_charge.make,
+    "empty_and_close": empty_and_close.make,
+    "give_notice": give_notice.make,
+    "redeem_points": redeem_points.make,
+    "travel_notice": travel_notice.make,
+    "contact_and_limit": contact_and_limit.make,
+    "cancel_card": cancel_card.make,
+    "due_day": due_day.make,
+    "hand_over": hand_over.make,
+    "unverified_caller": unverified_caller.make,
 }
 """By name of the family."""
 
@@ -35,7 +71,7 @@ def tasks(
     families: Sequence[str] = (),
     *,
     split: Split = "train",
-    customers: Literal["newcomers", "residents"] = "newcomers",
+    customers: Literal["newcomers", "residents", "everybody"] = "newcomers",
     research: bool = True,
 ) -> list[Task]:
     """Make tasks of some families, as many of each.
@@ -48,7 +84,8 @@ def tasks(
         n: How many tasks.
         families: Names in `FAMILIES`; empty stands for all.
         split: Which split the tasks belong to.
-        customers: Those of the bank's records, or newcomers whom each task inserts.
+        customers: Those of the bank's records, newcomers whom each task inserts, or the former and then
+            the latter.
         research: Whether the reference searches and reads the documents before it acts.
 
     Returns:
@@ -59,7 +96,7 @@ def tasks(
 
     Example:
         >>> [task.id for task in tasks(1, 2, ["freeze_card", "lower_limit"])]
-        ['freeze_card-newcomers-1-0', 'lower_limit-newcomers-1-0']
+        ['freeze_card-train-newcomers-1-0', 'lower_limit-train-newcomers-1-0']
     """
     names = list(families) or list(FAMILIES)
     for name in names:
@@ -78,12 +115,22 @@ def tasks(
     return made
 
 
+def split_named(name: str) -> Split:
+    """Return the split of that name, or raise `UsageError`."""
+    for split in SPLITS:
+        if split == name:
+            return split
+    raise UsageError(f"there is no split {name!r}: use one of {', '.join(SPLITS)}")
+
+
 def _family(name: str, seed: int, split: Split, customers: str, research: bool) -> Iterator[Task]:
     """Yield the tasks of one family; newcomers never end."""
     for number, customer in enumerate(_customers(name, seed, split, customers)):
         draw = Random(f"{name}/{seed}/{split}/{number}")
         now = f"2026-03-{draw.randrange(2, 29):02d}T{draw.randrange(9, 18):02d}:{draw.randrange(60):02d}:00"
-        root = f"{name}-{split}-{customers}-{seed}-{number}"
+        customer = replace(customer, today=date.fromisoformat(now[:10]))
+        who = "" if customers == "everybody" else f"{customers}-"
+        root = f"{name}-{split}-{who}{seed}-{number}"
         drafts = FAMILIES[name](customer, draw)
         for place, draft in enumerate(drafts):
             twin = f"{root}-{drafts[0].variant}" if place else None
@@ -93,9 +140,10 @@ def _family(name: str, seed: int, split: Split, customers: str, research: bool) 
 
 def _customers(name: str, seed: int, split: Split, customers: str) -> Iterator[Customer]:
     draw = Random(f"{name}/{seed}/{split}/{customers}")
-    if customers == "residents":
+    if customers != "newcomers":
         known = residents(split)
         yield from draw.sample(known, len(known))
+    if customers == "residents":
         return
     met: set[str] = set()
     while True:
@@ -115,8 +163,10 @@ def _task(
     draw: Random,
     research: bool,
 ) -> Task:
-    knobs = {"writes": 1, "verified": True, **draft.knobs}
-    return Task.model_validate(
+    knobs = {"writes": 1, "verified": True, "customer": draft.customer.id, **draft.knobs}
+    if draft.product:
+        knobs["product"] = draft.product
+    return solved(
         {
             "id": identifier,
             "domain": "banking",
@@ -126,7 +176,7 @@ def _task(
             "seed": draw.getrandbits(31),
             "now": now,
             "user": draft.user(draw),
-            "state": draft.customer.state(),
+            "state": draft.state(),
             "reference": list(draft.reference(research)),
             "documents": list(draft.documents.values()),
             "meta": {"knobs": knobs, "twin_of": twin},

@@ -11,7 +11,18 @@ from gym_enterprise.domains.banking.procedures.people import Customer
 from gym_enterprise.tasks import Fact, Script, Want
 
 Call = tuple[str, dict[str, Any]]
-"""A tool and its arguments."""
+"""A tool and its arguments, among which a `Made` stands for an id that is not known yet."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What an earlier call of a solution answers, such as the id of a request that it opened."""
+
+    tool: str
+    """The tool, of whose latest call it is."""
+    field: str
+    """Which part of the answer."""
+
 
 PERSONAS = (
     "Busy and brief; answers what is asked and nothing more.",
@@ -54,7 +65,19 @@ class Draft:
     """Tells the drafts of one customer apart, such as "allowed"; part of the task's id."""
     script: Mapping[str, Any] = field(default_factory=dict)
     """Further parts of the script, such as `pushback`."""
+    tools: tuple[str, ...] = ()
+    """The customer's tools; whoever has some is signed in to the app."""
+    product: str = ""
+    """Product that it is about, where it is about one."""
     notes: str = ""
+
+    def state(self) -> dict[str, Any]:
+        """Return the state of the task."""
+        state = self.customer.state()
+        if self.tools:
+            session = {"device": "phone", "customer_id": self.customer.id}
+            state["insert"] = {**state.get("insert", {}), "app_sessions": [session]}
+        return state
 
     def reference(self, research: bool) -> Iterator[dict[str, Any]]:
         """Yield the reference: the search of the documents if it is wanted, and the calls."""
@@ -65,13 +88,15 @@ class Draft:
             index += 2
         for number, (name, arguments) in enumerate(self.calls):
             after: dict[str, Any] = {} if number else {"after": []}
-            yield {"name": name, "arguments": arguments} | after
+            seat = {"seat": "user"} if name in self.tools else {}
+            yield {**seat, "name": name, "arguments": arguments} | after
 
     def user(self, draw: Random) -> dict[str, Any]:
         """Return the user's scenario."""
         script = Script(opening=self.opening, facts=dict(self.facts), wants=self.wants, **self.script)
         told = "; ".join(f"{key.replace('_', ' ')}: {fact.value}" for key, fact in self.facts.items())
-        return {
+        tools = {"tools": self.tools} if self.tools else {}
+        return tools | {
             "persona": draw.choice(PERSONAS),
             "instructions": f"You are {self.customer.data['full_name']}. {self.situation} Give these facts "
             f"when asked: {told}.",
@@ -107,6 +132,36 @@ def identified(customer: Customer, *, card: Mapping[str, Any] | None = None) -> 
     if card is not None:
         proof["card_last_four"] = card["last_four"]
     return ("find_customer_by_phone", {"phone": data["phone"]}), ("verify_identity", proof)
+
+
+def hidden(name: str, arguments: dict[str, Any]) -> tuple[Call, Call]:
+    """Return the calls that unlock a tool and use it."""
+    return ("unlock_tool", {"name": name}), (name, arguments)
+
+
+def action(call: Call, **parts: Any) -> dict[str, Any]:
+    """Return a call as a knob holds it."""
+    return {"name": call[0], "arguments": call[1]} | parts
+
+
+def actions(*calls: Call) -> list[dict[str, Any]]:
+    """Return calls as a knob holds them."""
+    return [action(call) for call in calls]
+
+
+def refusal(customer: Customer, request: str, reason: str) -> Call:
+    """Return the call that records a refusal."""
+    return "record_refusal", {"customer_id": customer.id, "request": request, "reason": reason}
+
+
+def dollars(cents: int) -> int | float:
+    """Return an amount as tools take it: dollars, whole ones as an integer."""
+    return cents // 100 if cents % 100 == 0 else cents / 100
+
+
+def spoken(cents: int) -> str:
+    """Return an amount as a customer says it."""
+    return f"${cents / 100:,.0f}" if cents % 100 == 0 else f"${cents / 100:,.2f}"
 
 
 def other_cards(customer: Customer, card: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from gym_enterprise.domains.banking.procedures.draft import Draft, facts_of, ide
 from gym_enterprise.domains.banking.procedures.people import Customer
 from gym_enterprise.tasks import Fact, Want
 
-DOCUMENTS = {"freeze a card": "freezing-a-card", "verify a customer": "identity-verification"}
+DOCUMENTS = {"freeze a card": "freezing-a-card", "verifying who is talking": "identity-verification"}
 STORIES: Mapping[str, Sequence[str]] = {
     "misplaced": (
         "I cannot find my card ending in {four}, but it will turn up.",

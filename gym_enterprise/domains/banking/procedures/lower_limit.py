@@ -11,7 +11,7 @@ from gym_enterprise.domains.banking.procedures.people import Customer
 from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.tasks import Fact, Want
 
-DOCUMENTS = {"lower a daily limit": "daily-limits", "verify a customer": "identity-verification"}
+DOCUMENTS = {"lower a daily limit": "daily-limits", "verifying who is talking": "identity-verification"}
 OPENINGS = (
     "Please lower the daily {limit} limit of my card ending in {four} to {amount} dollars.",
     "I want a daily {limit} limit of only {amount} dollars on my card ending in {four}.",

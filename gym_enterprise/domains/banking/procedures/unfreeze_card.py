@@ -15,7 +15,7 @@ from gym_enterprise.tasks import Fact, Pushback, Want
 DOCUMENTS = {
     "unfreeze a card that was found": "freezing-a-card",
     "refuse a request and record it": "recording-a-refusal",
-    "verify a customer": "identity-verification",
+    "verifying who is talking": "identity-verification",
 }
 OPENINGS = (
     "I had only misplaced my card ending in {four}, and now I have it back. Please unfreeze it.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gym_enterprise.domains.banking.knowledge import FACTS
 from gym_enterprise.domains.banking.preconditions import (
     Row,
     open_account,
@@ -15,7 +16,11 @@ from gym_enterprise.domains.banking.vocabulary import AccountId, CustomerId
 from gym_enterprise.tools import Date, ToolError, dollars, tool
 from gym_enterprise.world import World
 
-_LIST = "SELECT * FROM accounts WHERE customer_id = ? ORDER BY opened_on, account_id"
+_FIRST_DUE_DAY = FACTS.count("service.due_day.first")
+_LIST = (
+    "SELECT accounts.*, points, day, changed_on FROM accounts LEFT JOIN points USING (account_id) "
+    "LEFT JOIN due_days USING (account_id) WHERE customer_id = ? ORDER BY opened_on, account_id"
+)
 _OPEN_DISPUTE = (
     "SELECT 1 FROM disputes JOIN transactions USING (transaction_id) "
     "WHERE disputes.customer_id = ? AND account_id = ? AND status = 'open' LIMIT 1"
@@ -27,7 +32,8 @@ _CANCEL_CARDS = "UPDATE cards SET status = 'cancelled', frozen_for = NULL WHERE 
 def list_accounts(world: World, customer_id: CustomerId) -> list[dict[str, Any]]:
     """List a verified customer's accounts, closed ones too. Ordered by opened_on, then account_id, ascending.
 
-    A negative balance is money that the customer owes.
+    A negative balance is money that the customer owes. Credit cards show the day of the month on which the
+    bill is due, when that day was last changed, and the points collected.
 
     Args:
         customer_id: The customer.
@@ -91,7 +97,7 @@ def with_amount(row: Row) -> dict[str, Any]:
 
 def _shown(row: Row) -> dict[str, Any]:
     limit = row["credit_limit_cents"]
-    return {
+    shown = {
         "account_id": row["account_id"],
         "product": PRODUCTS[row["product"]].name,
         "status": row["status"],
@@ -100,3 +106,9 @@ def _shown(row: Row) -> dict[str, Any]:
         "opened_on": row["opened_on"],
         "closed_on": row["closed_on"],
     }
+    if PRODUCTS[row["product"]].credit:
+        shown["due_day"] = row["day"] or _FIRST_DUE_DAY
+        shown["due_day_changed_on"] = row["changed_on"]
+    if row["points"] is not None:
+        shown["points"] = row["points"]
+    return shown

@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Any
 
+from gym_enterprise.domains.banking.knowledge import FACTS
 from gym_enterprise.domains.banking.preconditions import (
     Row,
-    existing_request,
+    own_card,
+    own_request,
     require_status,
-    require_verified,
     signed_in,
     verified_card,
+    waiting_request,
 )
 from gym_enterprise.domains.banking.tools.accounts import with_amount
 from gym_enterprise.domains.banking.tools.cards import SET_LIMIT
@@ -24,10 +26,6 @@ _LIST = (
     "SELECT request_id, kind, card_id, from_account_id, to_account_id, amount_cents, status, opened_on "
     "FROM app_requests WHERE customer_id = ? ORDER BY opened_on, request_id"
 )
-_OWN_CARD = (
-    "SELECT cards.*, customer_id FROM cards JOIN accounts USING (account_id) "
-    "WHERE card_id = ? AND customer_id = ?"
-)
 _WAITING_TWIN = (
     "SELECT request_id FROM app_requests WHERE status = 'waiting' AND kind = ? AND card_id IS ? "
     "AND from_account_id IS ? AND to_account_id IS ? AND amount_cents = ? LIMIT 1"
@@ -35,6 +33,7 @@ _WAITING_TWIN = (
 _LIMIT_KIND = {"purchases": "purchase_limit", "cash": "cash_limit"}
 _KIND_LIMIT = {kind: limit for limit, kind in _LIMIT_KIND.items()}
 _LARGEST_LIMIT = 2_500_000
+_LONGEST_NOTICE = FACTS.days("travel.longest")
 
 
 def limit_request(world: World, customer_id: str, card_id: str, limit: str, amount: int) -> Row:
@@ -105,9 +104,7 @@ def cancel_app_request(world: World, request_id: RequestId) -> dict[str, Any]:
     Args:
         request_id: The request, as it was opened.
     """
-    request = existing_request(world, request_id)
-    require_verified(world, request["customer_id"])
-    _require_waiting(request)
+    waiting_request(world, request_id)
     world.execute("DELETE FROM app_requests WHERE request_id = ?", request_id)
     return {"request_id": request_id, "status": "cancelled"}
 
@@ -125,15 +122,11 @@ def app_confirm_request(world: World, request_id: RequestId) -> dict[str, Any]:
     Args:
         request_id: The request, as the bank or my app names it.
     """
-    request = existing_request(world, request_id)
-    if request["customer_id"] != signed_in(world):
-        raise ToolError("not_found", f"There is no app request with the id {request_id!r}.")
-    _require_waiting(request)
+    request = own_request(world, request_id)
     if request["kind"] == "transfer":
         move(world, request["from_account_id"], request["to_account_id"], request["amount_cents"])
     else:
-        card = _own_card(world, request["card_id"])
-        require_status(card, "active", "frozen", "pending_activation")  # a replaced card changes no more
+        own_card(world, request["card_id"], "active", "frozen", "pending_activation")  # not a replaced one
         world.execute(SET_LIMIT[_KIND_LIMIT[request["kind"]]], request["amount_cents"], request["card_id"])
     world.execute("UPDATE app_requests SET status = 'confirmed' WHERE request_id = ?", request_id)
     return {"request_id": request_id, "status": "confirmed"}
@@ -146,8 +139,7 @@ def app_activate_card_5512(world: World, card_id: CardId) -> dict[str, Any]:
     Args:
         card_id: The new card, as the bank names it.
     """
-    card = _own_card(world, card_id)
-    require_status(card, "pending_activation")
+    own_card(world, card_id, "pending_activation")
     world.execute("UPDATE cards SET status = 'active' WHERE card_id = ?", card_id)
     return {"card_id": card_id, "status": "active"}
 
@@ -164,11 +156,11 @@ def app_travel_notice_2290(
         starts_on: First day abroad, YYYY-MM-DD.
         ends_on: Last day abroad, YYYY-MM-DD.
     """
-    require_status(_own_card(world, card_id), "active")
+    own_card(world, card_id, "active")
     if not world.today <= starts_on <= ends_on:
         raise ToolError("bad_period", "The period must not begin in the past, nor end before it begins.")
-    if date.fromisoformat(ends_on) - date.fromisoformat(starts_on) > timedelta(days=90):
-        raise ToolError("bad_period", "A notice covers at most 90 days.")
+    if date.fromisoformat(ends_on) - date.fromisoformat(starts_on) > timedelta(days=_LONGEST_NOTICE):
+        raise ToolError("bad_period", f"A notice covers at most {_LONGEST_NOTICE} days.")
     row = {"card_id": card_id, "country": country, "starts_on": starts_on, "ends_on": ends_on}
     if world.one(
         "SELECT 1 FROM travel_notices WHERE card_id = ? AND country = ? AND starts_on = ? AND ends_on = ?",
@@ -184,15 +176,3 @@ def _open(world: World, row: Row) -> dict[str, Any]:
     if twin := world.one(_WAITING_TWIN, *contents):
         raise ToolError("already_waiting", f"The same request, {twin['request_id']}, is already waiting.")
     return {"request_id": world.insert("app_requests", **row), "status": "waiting"}
-
-
-def _own_card(world: World, card_id: str) -> Row:
-    card = world.one(_OWN_CARD, card_id, signed_in(world))
-    if card is None:
-        raise ToolError("not_found", f"There is no card with the id {card_id!r} in this app.")
-    return card
-
-
-def _require_waiting(request: Row) -> None:
-    if request["status"] != "waiting":
-        raise ToolError("wrong_status", f"Request {request['request_id']} is {request['status']}.")

@@ -129,6 +129,18 @@ def reissue_card_4417(
     return {"order_id": order, "new_card_id": new_card["card_id"], "new_last_four": new_card["last_four"]}
 
 
+@tool(writes=True, discoverable=True)
+def cancel_card_4471(world: World, card_id: CardId) -> dict[str, Any]:
+    """Cancel a card for good, without a successor.
+
+    Args:
+        card_id: The card, from list_cards.
+    """
+    require_status(verified_card(world, card_id), "active", "frozen", "pending_activation")
+    world.execute(_SET_STATUS, "cancelled", None, card_id)
+    return {"card_id": card_id, "status": "cancelled"}
+
+
 def _issue_like(world: World, card: Row) -> Row:
     """Insert the successor of a card; its number follows from the old one, the same each time."""
     today = date.fromisoformat(world.today)

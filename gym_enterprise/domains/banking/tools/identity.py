@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gym_enterprise.domains.banking.knowledge import FACTS
 from gym_enterprise.domains.banking.preconditions import Row, existing_customer
 from gym_enterprise.domains.banking.vocabulary import CustomerId
 from gym_enterprise.tools import Date, ToolError, tool
 from gym_enterprise.world import World
 
+_STANDARD, _ENHANCED = FACTS.count("identity.standard_facts"), FACTS.count("identity.enhanced_facts")
 _FACTS = ("date_of_birth", "phone", "email", "postal_code", "card_last_four")
 _CARD_DIGITS = (
     "SELECT 1 FROM accounts JOIN cards USING (account_id) "
@@ -77,11 +79,13 @@ def verify_identity(
     customer = existing_customer(world, customer_id)
     given = zip(_FACTS, (date_of_birth, phone, email, postal_code, card_last_four), strict=True)
     facts = {name: value for name, value in given if value is not None}
-    if len(facts) < 2:
-        raise ToolError("too_few_facts", f"Verification needs at least two facts; {len(facts)} given.")
+    if len(facts) < _STANDARD:
+        raise ToolError(
+            "too_few_facts", f"Verification needs at least {_STANDARD} facts; {len(facts)} given."
+        )
     if not all(_matches(world, customer, name, value) for name, value in facts.items()):
         raise ToolError("no_match", "The facts do not all match the record: not verified.")
-    level = "enhanced" if len(facts) >= 3 and "card_last_four" in facts else "standard"
+    level = "enhanced" if len(facts) >= _ENHANCED and "card_last_four" in facts else "standard"
     world.insert(
         "verifications",
         customer_id=customer_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gym_enterprise.domains.banking.knowledge import FACTS
 from gym_enterprise.domains.banking.preconditions import Level, Row, open_account, verified_account
 from gym_enterprise.domains.banking.products import PRODUCTS
 from gym_enterprise.domains.banking.tools.accounts import with_amount
@@ -11,7 +12,7 @@ from gym_enterprise.domains.banking.vocabulary import AccountId
 from gym_enterprise.tools import Money, ToolError, dollars, tool
 from gym_enterprise.world import World
 
-DIRECT_LIMIT = 100_000
+DIRECT_LIMIT = FACTS.money("limits.direct_transfer")
 """Largest transfer, in cents, that needs no confirmation in the app."""
 
 _LIST = (
