@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from gym_enterprise.envs.numeric.menu import FACTS, Menu
+from gym_enterprise.envs.numeric.acts import FACTS
+from gym_enterprise.envs.numeric.menu import Menu
 from gym_enterprise.envs.numeric.observed import BAGS, LAST, Observed
 
 Vector = npt.NDArray[np.float32]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gym_enterprise.envs.numeric.acts import FIRST, acts_of, line_of
 from gym_enterprise.envs.numeric.observed import Observed, call_of
 from gym_enterprise.envs.numeric.parameters import (
     FREE_TEXT,
@@ -24,60 +25,17 @@ from gym_enterprise.spaces import Mask
 from gym_enterprise.tasks import View
 from gym_enterprise.tools import ToolSpec
 from gym_enterprise.toolset import GIVE, UNLOCK, USE
-from simulators.wording import fact_line
 
 RANKS = 4
 """How many ways to fill the open values of one tool have entries, the most recent values first."""
-CHOICES = 64
+LISTED = 8
+"""The same for a tool that takes one value: a document that was found, a name of a tool, a customer."""
+CHOICES = 128
 """How many entries a tool has at most."""
 OPENED, OPENED_SIZE = 4, 8
 """How many discoverable tools have entries, and how many each."""
-FACTS, WANTS, PUSHBACKS = 16, 4, 2
-"""How many facts, wants and pushbacks of a user's script have entries."""
-
 WAIT = "wait"
-_SAYINGS: Mapping[Seat, Mapping[str, str]] = {
-    "agent": {
-        "greet": "Hello, how can I help you today?",
-        "propose": "Shall I go ahead?",
-        "confirm": "Yes, that is correct.",
-        "refuse": "I am sorry, but I cannot do that: our rules do not allow it.",
-        "report": "That has been done. Is there anything else I can help you with?",
-    },
-    "user": {
-        "agree": "Yes, please.",
-        "decline": "No, thank you.",
-        "unknown": "I am sorry, I do not know that.",
-        "acknowledge": "All right.",
-    },
-}
-_GOODBYE: Mapping[Seat, str] = {
-    "agent": "Thank you for getting in touch. Goodbye.",
-    "user": "Thank you, that is all. Goodbye.",
-}
-_FIRST = ("greet", "open")
-"""What is said as the first thing only."""
 _TYPED = ("date", "dollars", "email", "phone", "id")
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """An entry that is something to say."""
-
-    kind: str
-    words: str = ""
-    """What it says; empty where that depends on the episode."""
-    asked: str = ""
-    """The name of what an "ask" asks for."""
-    number: int = 0
-    """Which fact, want, pushback or tool."""
-
-    @property
-    def label(self) -> str:
-        """Its name: the same in every episode."""
-        if self.kind in ("tell", "want", "insist", "instruct"):
-            return f"{self.kind} {self.number}"
-        return f"ask {self.asked}" if self.kind == "ask" else self.kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,10 +100,13 @@ class Menu:
         """Arguments for which values are looked out for."""
         asks = [name.replace(" ", "_") for name in asks]
         self._looked_for = frozenset((*self.names, "tool_name", *asks))
+        self._words = frozenset(p.name for given in read.values() for p in given).union(
+            *(p.choices for given in read.values() for p in given)
+        )
         wanted = [p.name for p in named if p.asked_for]
         searched = any(p.name in SEARCH for given in read.values() for p in given)
         self.topics = list(topics if topics is not None else _topics(read) if searched else ())
-        self.acts = _acts(seat, dict.fromkeys([*wanted, *asks]))
+        self.acts = acts_of(seat, dict.fromkeys([*wanted, *asks]))
         self.tools = tuple(read)
         self.blocks: list[Block] = []
         place = 1 + len(self.acts)
@@ -250,7 +211,8 @@ class Menu:
         Args:
             view: Its view of the task.
         """
-        return Observed(view, tuple(_line(act, view) for act in self.acts), self._looked_for)
+        lines = tuple(line_of(act, view) for act in self.acts)
+        return Observed(view, lines, self._looked_for, self._words)
 
     def _open_acts(self, observed: Observed) -> list[bool]:
         """Return which acts are open, in their order."""
@@ -260,7 +222,7 @@ class Menu:
             not (line in said or act.asked in observed.values)
             if act.kind == "ask"
             else not spoken
-            if act.kind in _FIRST
+            if act.kind in FIRST
             else act.number < len(observed.handed)
             if act.kind == "instruct"
             else others and line is not None
@@ -278,7 +240,9 @@ class Menu:
     def _block(self, start: int, name: str, parameters: tuple[Parameter, ...], limit: int = CHOICES) -> Block:
         filled = tuple(parameter for parameter in parameters if not parameter.choices)
         choices = choices_of(parameters, limit)
-        wanted = 1 + len(self.topics) if any(p.name in SEARCH for p in filled) else RANKS
+        wanted = RANKS if len(parameters) > 1 else LISTED
+        if any(p.name in SEARCH for p in filled):
+            wanted = 1 + len(self.topics)
         ranks = max(1, min(wanted, limit // len(choices))) if filled else 1
         names = {source for parameter in filled for source in _sources(parameter, name)}
         return Block(start, name, filled, choices, ranks, frozenset((*names, call_of(name))))
@@ -341,37 +305,11 @@ class Menu:
                 values = [*observed.values.get("(dollars)", ()), *values]
             elif kind in _TYPED:
                 values = [*values, *observed.values.get(f"({kind})", ())]
+            if parameter.kind == "integer" and parameter.required:
+                values = [*observed.values.get("(whole)", ()), *values]
         if extra:
             values = [*values, *extra]
         return list(dict.fromkeys(fit for value in values if (fit := parameter.fit(value)) is not None))
-
-
-def _acts(seat: Seat, asks: Iterable[str]) -> tuple[Act, ...]:
-    said = [Act(kind, words) for kind, words in _SAYINGS[seat].items()]
-    goodbye = Act("goodbye", _GOODBYE[seat])
-    if seat == "agent":
-        asked = [Act("ask", f"Please tell me your {name.replace('_', ' ')}.", name) for name in asks]
-        return (*said, *asked, *(Act("instruct", number=number) for number in range(OPENED)), goodbye)
-    scripted = {"tell": FACTS, "want": WANTS, "insist": PUSHBACKS}
-    numbered = [Act(kind, number=number) for kind, count in scripted.items() for number in range(count)]
-    return (Act("open"), *said, *numbered, goodbye)
-
-
-def _line(act: Act, view: View) -> str | None:
-    """Return what an act says in an episode; a user's words are those of its own scenario."""
-    scenario = view.scenario
-    if act.words or scenario is None:
-        return act.words or None
-    script = scenario.script
-    if script is None:
-        return scenario.instructions or "Hello." if act.kind == "open" else None
-    lines = {
-        "open": [script.opening or "Hello."],
-        "tell": [fact_line(key, fact.value) for key, fact in script.facts.items()],
-        "want": [want.say for want in (*script.wants, *script.later)],
-        "insist": [pushback.say for pushback in script.pushback],
-    }[act.kind]
-    return lines[act.number] or None if act.number < len(lines) else None
 
 
 def _sources(parameter: Parameter, tool: str) -> tuple[str, ...]:

@@ -39,6 +39,13 @@ _NAMED = re.compile(
     r"(?:^|[\s,;*-])([a-z][a-z _-]{1,48}?)[`*\"]*\s*(?:\bis\b|\bare\b|:|=)\s*(.+)$", re.IGNORECASE
 )
 _OWNER = re.compile(r"^(?:and |also |yes |the |my |your |our |its |their )+", re.IGNORECASE)
+_NAMED_LAST = re.compile(
+    r"^(?:that would be (?P<given>.{1,120}?),|(?!(?:my|the|your) )(?P<value>.{1,120}?) (?:is|are)) "
+    r"(?:my|the|your) (?P<name>(?!.* (?:is|are) )[a-z][a-z _-]{1,48})$",
+    re.IGNORECASE,
+)
+_ASKED_BACK = re.compile(r"^(?:my|the|your) ([a-z][a-z _-]{1,48})\?$", re.IGNORECASE)
+_ANSWERED = re.compile(r"^it is (.+)$", re.IGNORECASE)
 _TYPED = re.compile(
     r"(?P<date>\b\d{4}-\d{2}-\d{2}\b)"
     r"|(?P<email>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+)"
@@ -46,6 +53,7 @@ _TYPED = re.compile(
     r"|(?P<amount>\b\d[\d,]*(?:\.\d\d)?)(?= ?(?:dollars|USD)\b)"
     r"|(?P<phone>\+?\(?\d{3}\)?[ -]\d{3}[ -]\d{4}\b)"
     r"|(?P<id>\b[a-z]{1,8}_[a-z0-9]*\d[a-z0-9]*\b)"
+    r"|(?P<whole>\b\d{1,3}\b)"
 )
 _TOOL_NAME = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 _WORD = re.compile(r"[a-z]{2,}")
@@ -60,10 +68,15 @@ class Observed:
         view: What the seat knows at the start: its tools and, for the user, its own scenario.
         lines: What the seat's menu has to say in this episode; None where there is no such thing.
         names: The arguments for which values are looked out for.
+        words: What its tools call their arguments and choices: no names of other tools.
     """
 
     def __init__(
-        self, view: View, lines: tuple[str | None, ...] = (), names: frozenset[str] = frozenset()
+        self,
+        view: View,
+        lines: tuple[str | None, ...] = (),
+        names: frozenset[str] = frozenset(),
+        words: frozenset[str] = frozenset(),
     ) -> None:
         self.lines = lines
         self._names = names
@@ -72,6 +85,7 @@ class Observed:
         """The user's own scenario; None for the agent."""
         self.tools = frozenset(spec.name for spec in view.tools)
         """Names of the tools that it was told of."""
+        self._no_tools = self.tools | words
         self.values: dict[str, list[Any]] = {}
         """Values by name, the latest first: fields of results, and what the partner called something."""
         self.changed: set[str] = set()
@@ -158,7 +172,8 @@ class Observed:
         told: list[Any] = []
         for name, value in values_in(text):
             named.setdefault(name, []).append(value)
-            told.append(value)
+            if name != "(whole)":
+                told.append(value)
         self.told = _merged(told, self.told)
         self.changed.update(("(told)", "(latest)"))
         self._learn(named)
@@ -188,7 +203,7 @@ class Observed:
     def _see(self, key: str, value: Any, found: dict[str, list[Any]]) -> None:
         """Note one field of a result."""
         if isinstance(value, str) and " " in value:
-            names = [word for word in _TOOL_NAME.findall(value) if word not in self.tools]
+            names = [word for word in _TOOL_NAME.findall(value) if word not in self._no_tools]
             if names:
                 found.setdefault("tool_name", []).extend(names)
             if len(value) > MAX_VALUE:
@@ -231,20 +246,42 @@ def values_in(text: str) -> tuple[tuple[str, Any], ...]:
         (('postal_code', '30417'), ('(dollars)', 250))
     """
     found: list[tuple[str, Any]] = []
+    asked_back = ""
     for sentence in _SENTENCE.split(text):
-        if named := _NAMED.search(sentence):
-            name = _OWNER.sub("", f"{named[1].strip()} ").strip().lower().replace(" ", "_").replace("-", "_")
-            value = named[2].strip().rstrip(".!?;,").strip("`\"'* ")
-            if name and value and len(value) <= MAX_VALUE:
-                found.append((name, value))
+        name, value = _named(sentence, asked_back)
+        if name and value and len(value) <= MAX_VALUE:
+            found.append((name, value))
+        back = _ASKED_BACK.match(sentence)
+        asked_back = back[1] if back else ""
         for typed in _TYPED.finditer(sentence):
             kind, value = typed.lastgroup or "", typed[typed.lastgroup or 0]
             if kind in ("dollars", "amount"):
                 number = float(value.replace(",", ""))
                 found.append(("(dollars)", int(number) if number.is_integer() else number))
+            elif kind == "whole":
+                found.append(("(whole)", int(value)))
             else:
                 found.append((f"({kind})", value))
     return tuple(dict.fromkeys(found))
+
+
+def _named(sentence: str, asked_back: str) -> tuple[str, str]:
+    """Return a name and the value that a sentence gives it, both empty if it gives none.
+
+    Args:
+        sentence: Such as "My postal code is 30417.", "30417 is my postal code." or "It is 30417."
+        asked_back: The name of which the sentence before was a question, as in "My postal code?"
+    """
+    plain = sentence.strip().rstrip(".!?;,")
+    if asked_back and (answer := _ANSWERED.match(plain)):
+        name, value = asked_back, answer[1]
+    elif last := _NAMED_LAST.match(plain):
+        name, value = last["name"], last["given"] or last["value"]
+    elif first := _NAMED.search(plain):
+        name, value = _OWNER.sub("", f"{first[1].strip()} "), first[2]
+    else:
+        return "", ""
+    return name.strip().lower().replace(" ", "_").replace("-", "_"), value.strip("`\"'* ")
 
 
 def fields_of(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:

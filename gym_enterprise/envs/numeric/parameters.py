@@ -63,6 +63,8 @@ class Parameter:
                 value = float(value) if "." in value else int(value)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 return None
+            if self.format == "dollars":
+                value = abs(value)  # what was taken can be given back
             whole = float(value).is_integer()
             return None if self.kind == "integer" and not whole else int(value) if whole else value
         return None
