@@ -118,7 +118,7 @@ def take(view, *wanted):
     return info
 
 
-def do(view, name, **arguments):
+def do(view, name, /, **arguments):
     """Take the entry that calls a tool with these arguments now."""
     found = [item for item in view.menu() if item.action == call(name, **arguments)]
     assert len(found) == 1, f"{name} {arguments}"
