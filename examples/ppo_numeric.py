@@ -18,9 +18,9 @@ The manner is that of CleanRL's `ppo.py`; the paper is https://arxiv.org/abs/170
 
 * Closed entries get a logit of minus infinity, in acting and in learning (https://arxiv.org/abs/2006.14171).
 * Before learning, the tools are equally likely, not the entries: one with 77 entries would drown the rest.
-* One entry in five is swapped for an open one of the same tool, drawn evenly. Where that was better than
-  expected it is imitated, where not it is ignored (in the manner of https://arxiv.org/abs/1806.05635): so no
-  reason and no limit is given up because another one was right first.
+* Among the open entries of the tool that was taken, those that the policy has given up are held open by the
+  divergence from an even choice. Else the first limit that earns a reward is taken for all customers and kept:
+  where it is wrong nothing better is expected, so nothing speaks against it.
 * Exploration is paid by counts, beta / sqrt(n), as in https://arxiv.org/abs/1611.04717: for each value that
   comes to be known and each tool that works for the first time in an episode, where n is how often that was
   so before. It fades by itself; success, as printed and plotted, is the reward alone.
@@ -56,8 +56,8 @@ EPOCHS, MINIBATCHES = 4, 4
 GAMMA, LAMBDA, CLIP, VALUE_WEIGHT, ENTROPY_WEIGHT, MAX_NORM = 0.99, 0.95, 0.2, 0.5, 0.01, 0.5
 LEARNING_RATE = 1e-3
 """At the start; it falls to zero in the end."""
-EXPLORE = 0.2
-"""Share of the entries that are swapped for one of the same tool."""
+EVEN_WEIGHT = 0.1
+"""Of the divergence from an even choice among the entries of a tool."""
 BONUS = 0.1
 """Beta of the exploration bonus."""
 MAX_STEPS = 40
@@ -84,10 +84,12 @@ class Policy(nn.Module):
         """Return the distribution over the open entries."""
         return torch.distributions.Categorical(logits=self.actor(seen).masked_fill(~mask, -1e9))
 
-    def explore(self, entries: Tensor, mask: Tensor) -> Tensor:
-        """Return the entries, some of them swapped for open ones of the same tool."""
-        others = torch.multinomial((self.same_tool[entries] & mask).float(), 1).squeeze(-1)
-        return torch.where(torch.rand(entries.shape) < EXPLORE, others, entries)
+    def divergence(self, logits: Tensor, mask: Tensor, taken: Tensor) -> Tensor:
+        """Return how far the choice among the open entries of the tool that was taken is from an even one."""
+        alike = self.same_tool[taken] & mask
+        inside = logits.masked_fill(~alike, -math.inf).log_softmax(-1).masked_fill(~alike, 0.0)
+        count = alike.sum(-1)
+        return -inside.sum(-1) / count - count.log()
 
 
 def _network(features: int, width: int, outputs: int, gain: float) -> nn.Sequential:
@@ -177,7 +179,6 @@ def train(seed: int, total: int, out: Path) -> None:
     observations = torch.zeros(*shape, len(test_env.feature_names))
     masks = torch.zeros(*shape, len(labels), dtype=torch.bool)
     actions, log_probs = torch.zeros(shape, dtype=torch.long), torch.zeros(shape)
-    swapped = torch.zeros(shape, dtype=torch.bool)
     rewards, dones, values = torch.zeros(shape), torch.zeros(shape), torch.zeros(shape)
     seen, _ = envs.reset(seed=seed * 1_000 + update)
     started = time.perf_counter() - spent
@@ -212,9 +213,7 @@ def train(seed: int, total: int, out: Path) -> None:
             observations[step], masks[step] = tensors(seen)
             with torch.no_grad():
                 distribution = policy.act(observations[step], masks[step])
-                chosen = distribution.sample()
-                actions[step] = policy.explore(chosen, masks[step])
-                swapped[step] = actions[step] != chosen
+                actions[step] = distribution.sample()
                 log_probs[step] = distribution.log_prob(actions[step])
                 values[step] = policy.critic(observations[step]).squeeze(-1)
             before = seen["observation"]
@@ -238,20 +237,19 @@ def train(seed: int, total: int, out: Path) -> None:
         # -- learn ------------------------------------------------------------------------------------
         for group in optimizer.param_groups:
             group["lr"] = LEARNING_RATE * (1 - update * ENVS * STEPS / total)
-        parts = (observations, masks, actions, swapped, log_probs, advantages, returns)
+        parts = (observations, masks, actions, log_probs, advantages, returns)
         batch = [part.flatten(0, 1) for part in parts]
         for _ in range(EPOCHS):
             for chosen in torch.randperm(ENVS * STEPS).chunk(MINIBATCHES):
-                x, mask, action, swap, old, advantage, target = (part[chosen] for part in batch)
+                x, mask, action, old, advantage, target = (part[chosen] for part in batch)
                 distribution = policy.act(x, mask)
-                log_prob = distribution.log_prob(action)
-                ratio = (log_prob - old).exp()
+                ratio = (distribution.log_prob(action) - old).exp()
                 advantage = (advantage - advantage.mean()) / advantage.std().clamp(min=0.05)
-                surrogate = torch.min(ratio * advantage, ratio.clamp(1 - CLIP, 1 + CLIP) * advantage)
-                gain = torch.where(swap, advantage.clamp(min=0) * log_prob, surrogate).mean()
+                surrogate = torch.min(ratio * advantage, ratio.clamp(1 - CLIP, 1 + CLIP) * advantage).mean()
                 value_loss = 0.5 * (policy.critic(x).squeeze(-1) - target).square().mean()
                 entropy = distribution.entropy().mean()
-                loss = VALUE_WEIGHT * value_loss - gain - ENTROPY_WEIGHT * entropy
+                uneven = policy.divergence(distribution.logits, mask, action).mean()
+                loss = VALUE_WEIGHT * value_loss - surrogate - ENTROPY_WEIGHT * entropy + EVEN_WEIGHT * uneven
                 optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(policy.parameters(), MAX_NORM)
