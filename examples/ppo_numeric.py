@@ -19,7 +19,7 @@ The manner is that of CleanRL's `ppo.py`; the paper is https://arxiv.org/abs/170
 * Closed entries get a logit of minus infinity, in acting and in learning (https://arxiv.org/abs/2006.14171).
 * Before learning, the tools are equally likely, not the entries: one with 77 entries would drown the rest.
 * Among the open entries of the tool that was taken, those that the policy has given up are held open by the
-  divergence from an even choice. Else the first limit that earns a reward is taken for all customers and kept:
+  divergence from an even choice. Else the first limit that earns a reward is kept, and taken for everybody:
   where it is wrong nothing better is expected, so nothing speaks against it.
 * Exploration is paid by counts, beta / sqrt(n), as in https://arxiv.org/abs/1611.04717: for each value that
   comes to be known and each tool that works for the first time in an episode, where n is how often that was

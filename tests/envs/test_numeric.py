@@ -253,6 +253,22 @@ def test_a_user_tells_the_facts_of_its_own_script_and_nothing_else():
     assert feature(view, observation, "asked: 1") == 0.0
 
 
+def test_a_user_can_bring_up_later_wants_and_changes_of_mind():
+    script = {
+        "opening": "Cancel order O1.",
+        "facts": {"order_id": "O1"},
+        "wants": [{"say": "Please cancel it."}],
+        "later": [{"say": "And send O2 today."}],
+        "changes": [{"say": "I meant O3.", "facts": {"order_id": "O3"}}],
+    }
+    domain = make_domain(tasks={"train": [task("wavering", user={"script": script})]})
+    view = NumericView(SingleAgentEnv(domain, role="user", agent=Agent(say("Shall I?"))))
+    view.reset(seed=0)
+    view.step(entry(view, "open"))
+    wants = [item.action["content"] for item in view.menu() if item.label.startswith("want")]
+    assert wants == ["Please cancel it.", "And send O2 today.", "I meant O3."]
+
+
 def test_hints_add_questions_topics_and_values():
     env = SingleAgentEnv("shop", user=User(say("My account id is A1.")))
     view = NumericView(env, asks=["shoe size"], topics=["refunds"], texts={"amount": [5]})

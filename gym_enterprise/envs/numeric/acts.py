@@ -85,7 +85,10 @@ def line_of(act: Act, view: View) -> str | None:
     lines = {
         "open": [script.opening or "Hello."],
         "tell": [Wording(0).fact_line(key, fact.value) for key, fact in script.facts.items()],
-        "want": [want.say for want in (*script.wants, *script.later, *script.changes)],
+        "want": [
+            *(want.say for want in (*script.wants, *script.later)),
+            *(change.say for change in script.changes),
+        ],
         "insist": [pushback.say for pushback in script.pushback],
     }[act.kind]
     return lines[act.number] or None if act.number < len(lines) else None
