@@ -15,6 +15,7 @@ from gym_enterprise.envs.numeric.aec import NumericAEC, parallel_env
 
 PAGE = Path(__file__).parents[2] / "docs" / "rl_libraries.md"
 STEPS = 1_000
+NO_RAY = "RLlib pins an older Gymnasium, so no extra installs it: see docs/rl_libraries.md"
 
 pytestmark = [
     pytest.mark.slow,
@@ -86,7 +87,7 @@ def test_supersuits_wrappers_take_it(wrap):
 
 
 def test_rllib_plays_both_players_in_turn():
-    rllib = pytest.importorskip("ray.rllib.env.wrappers.pettingzoo_env")
+    rllib = pytest.importorskip("ray.rllib.env.wrappers.pettingzoo_env", reason=NO_RAY)
     env = rllib.PettingZooEnv(both(mask_in_obs=True))
     rng = np.random.default_rng(0)
     observations, _ = env.reset(seed=0)
@@ -100,7 +101,7 @@ def test_rllib_plays_both_players_in_turn():
 
 
 def test_rllib_plays_the_parallel_view():
-    rllib = pytest.importorskip("ray.rllib.env.wrappers.pettingzoo_env")
+    rllib = pytest.importorskip("ray.rllib.env.wrappers.pettingzoo_env", reason=NO_RAY)
     env = rllib.ParallelPettingZooEnv(parallel_env(both(mask_in_obs=True)))
     rng = np.random.default_rng(0)
     observations, _ = env.reset(seed=0)
@@ -130,7 +131,7 @@ def test_tianshou_plays_both_players_in_turn():
 
 @pytest.mark.parametrize("library", ["torchrl", "supersuit", "ray.rllib.env", "tianshou"])
 def test_the_pages_example_of_a_library_runs(library, capsys):
-    pytest.importorskip(library)
+    pytest.importorskip(library, reason=NO_RAY if library.startswith("ray") else None)
     text = PAGE.read_text()
     shared = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     blocks = re.findall(r"^```py\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
