@@ -94,8 +94,9 @@ class Features:
             len(observed.values.get("tool_name", ())) / FEW,
         )
         vector[: len(first)] = first
-        known = [len(observed.values_of(name)) / FEW for name in self._menu.names]
-        vector[begins["known"] : begins["known"] + len(known)] = known
+        if observed.known is None:
+            observed.known = [len(observed.values_of(name)) / FEW for name in self._menu.names]
+        vector[begins["known"] : begins["known"] + len(observed.known)] = observed.known
         for number, line in enumerate(observed.lines if observed.said else ()):
             if line is not None:
                 vector[begins["said"] + number] = observed.said.get(line, 0) / FEW

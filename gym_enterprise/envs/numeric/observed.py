@@ -117,6 +117,8 @@ class Observed:
         """Kind of the last entry of the history: "nothing" or one of `LAST`."""
         self.last_tool = ""
         self.bags: dict[str, Bag] = {name: np.zeros(size, np.float32) for name, size in BAGS.items()}
+        self.known: list[float] | None = None
+        """How many values are known for each argument, as a feature: a cache."""
         self.records: set[str] = set()
         """Ids of records that were in results."""
         self._found: dict[str, list[Any]] = {}
@@ -203,7 +205,7 @@ class Observed:
     def _see(self, key: str, value: Any, found: dict[str, list[Any]]) -> None:
         """Note one field of a result."""
         if isinstance(value, str) and " " in value:
-            names = [word for word in _TOOL_NAME.findall(value) if word not in self._no_tools]
+            names = [word for word in _tool_names(value) if word not in self._no_tools]
             if names:
                 found.setdefault("tool_name", []).extend(names)
             if len(value) > MAX_VALUE:
@@ -221,6 +223,7 @@ class Observed:
             merged = _merged(values, before)
             if merged != before:
                 self.values[name] = merged
+                self.known = None
                 for argument in _fed_by(self._names, name):
                     self._found.pop(argument, None)
                 self.changed.update(_fed_by(self._names, name))
@@ -304,6 +307,12 @@ def call_of(tool: str) -> str:
         '(call of freeze_card)'
     """
     return f"(call of {tool})"
+
+
+@lru_cache(maxsize=4096)
+def _tool_names(text: str) -> tuple[str, ...]:
+    """Return the words in a text that could be names of tools, each once."""
+    return tuple(dict.fromkeys(_TOOL_NAME.findall(text)))
 
 
 @lru_cache(maxsize=16384)
