@@ -84,6 +84,7 @@ class Domain:
     ) -> None:
         tools = tuple(tools)
         _check_parts(name, image, tools, tasks)
+        _check_keys(name, image, tools)
         _check_settings(name, first_speaker, stop_tokens, max_steps, max_errors, truncation_reward)
         self.name, self.image, self.policy = name, image, policy
         self.documents = tuple(documents)
@@ -134,8 +135,8 @@ class Domain:
                 return tasks[task_id]
         splits = ", ".join(f"{split} ({len(tasks)} tasks)" for split, tasks in self.tasks.items())
         raise UnknownTask(
-            f"domain {self.name!r} has no task {task_id!r}; its splits: {splits}; see `gym-enterprise tasks "
-            f"list {self.name}`; a file of tasks is named by a path that ends in .jsonl"
+            f"domain {self.name!r} has no task {task_id!r}; its splits: {splits}; `gym-enterprise "
+            f"tasks list` lists them; a file of tasks is named by a path that ends in .jsonl"
         )
 
     def view(self, task: Task, seat: Seat) -> View:
@@ -311,6 +312,24 @@ def _check_parts(
             raise UsageError(f"domain {name!r}: {item!r:.80} is no tool: put @tool() above the function")
     if not isinstance(tasks, Mapping):
         raise UsageError(f'domain {name!r}: tasks should be given by split, such as {{"train": [...]}}')
+
+
+def _check_keys(name: str, image: WorldImage, tools: tuple[Tool, ...]) -> None:
+    """Refuse an argument that is marked as the key of no row: admission would not find what it can name."""
+    for item in tools:
+        for argument, marked in item.keys.items():
+            table, _, column = marked.partition(".")
+            if table not in image.tables or column not in image.tables[table].columns:
+                columns = ", ".join(image.tables[table].columns) if table in image.tables else ""
+                there = (
+                    f"the columns of {table!r}: {columns}"
+                    if columns
+                    else f"tables: {', '.join(image.tables)}"
+                )
+                raise UsageError(
+                    f"domain {name!r}: tool {item.spec.name!r} marks {argument!r} with Key({marked!r}), "
+                    f"which is no column; {there}"
+                )
 
 
 def _check_settings(

@@ -297,7 +297,10 @@ def _fill(
             raise SchemaError(f"row {number} of {name!r} is a mapping by column, got {_kind(row)}")
         unknown = [column for column in row if column not in tables[name].columns]
         if unknown:
-            raise SchemaError(f"row {number} of {name!r} has the unknown column {unknown[0]!r}")
+            known = ", ".join(tables[name].columns)
+            raise SchemaError(
+                f"row {number} of {name!r} has the unknown column {unknown[0]!r}; columns: {known}"
+            )
         columns = ", ".join(quoted(column) for column in row)
         marks = ", ".join("?" * len(row))
         try:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import threading
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 from gym_enterprise.domain import Domain
-from gym_enterprise.errors import UnknownDomain, UsageError
+from gym_enterprise.errors import GymEnterpriseError, UnknownDomain, UsageError
+from kb import DocumentError
 
 _ENTRY_POINTS = {
     "banking": "gym_enterprise.domains.banking:make_domain",
@@ -78,17 +80,34 @@ def load_domain(name: str, **arguments: Any) -> Domain:
 
 def _imported(name: str, module: str, function: str) -> Callable[..., Domain]:
     try:
-        return getattr(importlib.import_module(module), function)  # type: ignore[no-any-return]
+        holder = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # a module that the domain itself needs
+            raise _unimportable(name, module, error) from error  # a module that the domain itself needs
         raise UnknownDomain(
             f"domain {name!r}: there is no module {module!r}; check the entry point"
         ) from error
-    except AttributeError as error:
-        raise UnknownDomain(
-            f"domain {name!r}: module {module!r} has no {function!r}; check the entry point"
-        ) from error
+    except Exception as error:
+        raise _unimportable(name, module, error) from error
+    if not hasattr(holder, function):
+        raise UnknownDomain(f"domain {name!r}: module {module!r} has no {function!r}; check the entry point")
+    return getattr(holder, function)  # type: ignore[no-any-return]
+
+
+def _unimportable(name: str, module: str, error: Exception) -> Exception:
+    """Return what to raise: a fault of this library's kinds as it is, any other with its line."""
+    if isinstance(error, GymEnterpriseError | DocumentError):
+        return error
+    if isinstance(error, SyntaxError):
+        where = f"{error.filename}, line {error.lineno}"
+    else:
+        frames = [one for one in traceback.extract_tb(error.__traceback__) if "importlib" not in one.filename]
+        where = f"{frames[-1].filename}, line {frames[-1].lineno}"
+    told = error.msg if isinstance(error, SyntaxError) else error
+    return UsageError(
+        f"domain {name!r}: module {module!r} cannot be imported: {type(error).__name__}: {told} ({where}); "
+        "mend that line"
+    )
 
 
 def _bound(name: str, make: Callable[..., Domain], arguments: dict[str, Any]) -> dict[str, Any]:

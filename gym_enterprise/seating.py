@@ -117,7 +117,8 @@ def _check_signature(spec: Any, seat: Seat, *arguments: Any) -> None:
     try:
         inspect.signature(spec).bind(*arguments)
     except TypeError as error:
-        raise UsageError(f"the {seat} player {spec!r} should be made of (view, seed): {error}") from None
+        name = getattr(spec, "__qualname__", repr(spec))
+        raise UsageError(f"the {seat} player {name} should be made of (view, seed): {error}") from None
 
 
 def take_turn(episode: Episode, seat: Seat, player: Player) -> None:

@@ -62,7 +62,7 @@ class Want(Model):
     about: tuple[str, ...] = ()
     """Phrases by which a proposal about it is recognised."""
     consent: tuple[str, ...] = ()
-    """Phrases one of which it must have heard before it agrees, such as the price; by default none."""
+    """Phrases one of which it must have heard before it agrees, such as the price; "$" is any amount."""
     unsure: str = ""
     """What it says to a proposal until then; by default that it wants to know exactly what it agrees to."""
 
@@ -83,6 +83,8 @@ class Change(Model):
     """How it says so; the words name the new wish."""
     facts: Annotated[dict[str, str], AfterValidator(freeze)] = Field(default_factory=FrozenDict)
     """New values of facts, by name."""
+    early: bool = False
+    """Whether it says so with its yes, or in place of using a tool; by default a turn after it agreed."""
 
 
 class Vague(Model):
@@ -117,7 +119,7 @@ class Script(Model):
     declines: tuple[Want, ...] = ()
     """Proposals that it says no to."""
     changes: tuple[Change, ...] = ()
-    """Changes of mind, each once, in order, at the turn after it agreed or when work is reported."""
+    """Changes of mind, each once, in order, once it has agreed (see `Change.early`) or work is reported."""
     vague: Vague | None = None
     """How it stays vague until asked the right thing; by default it says what it wants when asked."""
 

@@ -150,9 +150,13 @@ class World:
             raise WorldError(f"table {table!r} has the key {info.key}: ids are made for one-column keys only")
         wanted = [name for name in info.graded if name not in info.key]
         if sorted(wanted) != sorted(columns):
+            missing = ", ".join(name for name in wanted if name not in columns)
+            extra = ", ".join(name for name in columns if name not in wanted)
+            faults = [f"lacks {missing}"] if missing else []
+            faults += [f"has {extra}, which is no graded column"] if extra else []
             raise WorldError(
-                f"new_id({table!r}) takes each graded column but the id, {', '.join(wanted)}; "
-                f"got {', '.join(columns) or 'none'}"
+                f"the id of a row of {table!r} is made of all graded columns, also those that are NULL: "
+                f"{', '.join(wanted)}; the row {' and '.join(faults)}"
             )
         content = {
             name: shown(tag(self._stored(info, name, value), name in info.json))

@@ -5,6 +5,7 @@ rule                finds
 ==================  ================================================================================
 bare-number         a number, in digits or words, that no fact gives
 needless-exception  a phrase in a document's `uncounted` that excuses nothing
+doubled-unit        a value whose unit the sentence says once more
 unstated-fact       a value, in force or earlier, that no document states
 stale-value         a current document that gives an earlier value as if it were in force
 superseded          a document that is replaced and does not say by what, or the other way round
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 
 from kb.compiler import CITATION, PLACEHOLDER, TITLE_LINE, Citation
 from kb.documents import Document
+from kb.doubled import doubled_units
 from kb.knowledge_base import KnowledgeBase
 from kb.numbers import numbers_in
 
@@ -85,6 +87,13 @@ def _needless_exceptions(knowledge: KnowledgeBase) -> Iterator[Finding]:
                 )
 
 
+def _doubled_units(knowledge: KnowledgeBase) -> Iterator[Finding]:
+    for document in knowledge.documents:
+        for line, words in doubled_units(document, knowledge.cited_by(document.id)):
+            detail = f"{words!r} says its unit twice; a value comes with it: take the other one out"
+            yield Finding("doubled-unit", _place(document, line), detail)
+
+
 def _unstated_facts(knowledge: KnowledgeBase) -> Iterator[Finding]:
     old = {source.id for source in knowledge.sources if _is_old(source)}
     for key, fact in knowledge.facts.items():
@@ -92,11 +101,12 @@ def _unstated_facts(knowledge: KnowledgeBase) -> Iterator[Finding]:
         for revision in fact.revisions:
             places = [one for one in stated if fact.at(one.day) == revision]
             if not any(revision.until or one.document not in old for one in places):
+                document = "document" if revision.until else "current document"
                 yield Finding(
                     "unstated-fact",
                     key,
-                    f"no {'' if revision.until else 'current '}document states {revision.value!s}; state it, "
-                    f"or take it out of {fact.source}",
+                    f"no {document} states {str(revision.value)!r}; state it, or take it out of "
+                    f"{fact.source}",
                 )
 
 
@@ -165,6 +175,7 @@ def _references(knowledge: KnowledgeBase) -> Iterator[Finding]:
 RULES: dict[str, Callable[[KnowledgeBase], Iterator[Finding]]] = {
     "bare-number": _bare_numbers,
     "needless-exception": _needless_exceptions,
+    "doubled-unit": _doubled_units,
     "unstated-fact": _unstated_facts,
     "stale-value": _stale_values,
     "superseded": _superseded,

@@ -53,6 +53,9 @@ _WHOLE = re.compile(r" (?:or|correct|right|current|changed|moved) ")
 _LEAD_IN = re.compile(
     r"^ (?:(?:i|im|am|it|its|is|was|my|the|an?|paid|says|going|with|to|for|at|in|on) )+| please $"
 )
+_MONEY = re.compile(r"(?:\$|\busd) ?\d|\d ?(?:dollars?|cents|usd)\b|\b\w+ dollars?\b", re.IGNORECASE)
+_ANY_MONEY = "$"
+"""As a phrase of consent: any amount of money."""
 # "Your debit card or your Harbor Card?" asks which card.
 _EITHER_CARD = re.compile(r" card (?:\w+ ){0,8}or (?:\w+ ){0,8}card ")
 
@@ -133,7 +136,10 @@ class Listener:
             _topic(want, opening if number < len(script.wants) else "") for number, want in enumerate(wants)
         ]
         self._declines = [_topic(want, "") for want in script.declines]
-        self._consents = [[_phrase(phrase) for phrase in want.consent] for want in wants]
+        self._consents = [
+            ([_phrase(phrase) for phrase in want.consent if phrase != _ANY_MONEY], _ANY_MONEY in want.consent)
+            for want in wants
+        ]
         self._pushbacks = [[_phrase(phrase) for phrase in pushback.when] for pushback in script.pushback]
         named = "".join(self._names.values())
         self._items = [(item, words) for item, words in _ITEMS if words not in opening or words in named]
@@ -155,8 +161,10 @@ class Listener:
         heard.mentioned = _about(self._wants, "".join(s.words for s in sentences if not s.asks))
         heard.allowed = frozenset(
             number
-            for number, phrases in enumerate(self._consents)
-            if not phrases or any(phrase in words for phrase in phrases)
+            for number, (phrases, money) in enumerate(self._consents)
+            if not (phrases or money)
+            or any(phrase in words for phrase in phrases)
+            or (money and any(_MONEY.search(sentence.text) for sentence in sentences))
         )
         heard.pushed = tuple(
             number

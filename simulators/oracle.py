@@ -15,6 +15,7 @@ from simulators.player import Action, CallRecord, MessageRecord, Observation, Sy
 _GREETING = "Hello, how can I help you today?"
 _DONE = "Everything is done now. Is there anything else I can help you with?"
 _DONE_TOO = "That has been taken care of as well. Is there anything else I can help you with?"
+_AGREE = "Shall I go ahead with what you asked for ({topic})?"
 _GOODBYE = "Thank you for getting in touch. Goodbye."
 
 
@@ -32,6 +33,10 @@ class _Progress:
     """Whether the agent had its say before acting."""
     instructed: bool = False
     """Whether the user was told what to do and has not answered."""
+    repeats: int = 0
+    """How often it told the user once more what to do, as the user had changed its mind instead."""
+    agreed: bool = False
+    """Whether the user was asked to agree."""
     farewells: int = 0
     latest: str = ""
     """The user's latest message, in lower case."""
@@ -43,9 +48,10 @@ class OraclePlayer(Synchronous):
     """Plays the agent's side of a task's reference.
 
     Once, before acting, it asks in one message for the user's facts that its calls need; then it makes its
-    calls in reference order; before an action of the user it says which tool to use with what, and waits for
-    the answer (which may report that the next tools were used as well); in the end it says that all is done,
-    as often as the user has later wants, and stops.
+    calls in reference order; before its last one it asks for consent, naming the amount, if the user
+    withholds it or changes its mind early; before an action of the user it says which tool to use with what,
+    and waits for the answer (which may report that the next tools were used as well); in the end it says that
+    all is done, as often as the user has later wants, and stops.
 
     Args:
         task: The whole task.
@@ -64,6 +70,8 @@ class OraclePlayer(Synchronous):
         script = task.user.script
         self._needed = _needed_facts(script.facts, self._actions) if script else {}
         self._rounds = 2 + (len(script.later) + len(script.changes) if script else 0)
+        self._changes = sum(change.early for change in script.changes) if script else 0
+        self._consent = _proposal(script, self._actions) if script else (-1, "")
         self._memory = Memory(_Progress, self._take_in)
 
     def act(self, observation: Observation) -> Action:
@@ -73,6 +81,8 @@ class OraclePlayer(Synchronous):
             return _say(_GREETING)
         if not now.asked and (unknown := self._unknown(now)):
             return _say(f"To help you, please tell me {_listed(unknown)}.")
+        if now.step == self._consent[0] and not now.agreed:
+            return _say(self._consent[1])
         if now.step < len(self._actions):
             action = self._actions[now.step]
             if action.seat == "agent":
@@ -98,6 +108,9 @@ class OraclePlayer(Synchronous):
     def _take_in_report(self, now: _Progress) -> None:
         """Pass over the action that was asked for, and those after it that the answer reports too."""
         reported = now.latest
+        if _report(self._actions[now.step].name) not in reported and now.repeats < self._changes:
+            now.repeats, now.instructed = now.repeats + 1, False
+            return
         while True:
             done = _report(self._actions[now.step].name)
             reported = reported.replace(done, "", 1)
@@ -119,6 +132,8 @@ class OraclePlayer(Synchronous):
             now.step, now.tries = now.step + 1, 0
 
     def _take_in_speech(self, now: _Progress, content: str) -> None:
+        if now.opened and now.step == self._consent[0] and (now.asked or not self._unknown(now)):
+            now.agreed = True
         now.heard += f"\n{content.lower()}"
         if not now.opened:
             return
@@ -151,6 +166,21 @@ def _instruction(action: Any) -> str:
         return f"Please use the tool `{action.name}` now, and tell me what it says."
     given = json.dumps(action.arguments, ensure_ascii=False)
     return f"Please use the tool `{action.name}` with {given} and tell me what it says."
+
+
+def _proposal(script: Any, actions: list[Any]) -> tuple[int, str]:
+    """Return before which action to ask for consent, and how; -1 where none is needed."""
+    own = [place for place, action in enumerate(actions) if action.seat == "agent"]
+    wants = [want for want in script.wants if want.consent] or list(script.wants)
+    early = any(change.early for change in script.changes)
+    if not own or not wants or not (early or wants[0].consent):
+        return -1, ""
+    last, want = own[-1], wants[0]
+    numbers = [value for value in actions[last].arguments.values() if type(value) in (int, float)]
+    told = [f"It comes to ${numbers[-1]:.2f}."] if numbers and "$" in want.consent else []
+    told += [f"About that: {phrase}." for phrase in want.consent[:1] if phrase != "$"]
+    topic = want.about[0] if want.about else want.say
+    return last, " ".join((*told, _AGREE.format(topic=topic)))
 
 
 def _needed_facts(facts: Any, actions: list[Any]) -> dict[str, str]:

@@ -26,7 +26,7 @@ def scenario_text(scenario: Any) -> str:
             _listed("What you say when offered what you do not want:", [no.say for no in script.declines]),
             _listed(
                 "What you must have heard before you agree:",
-                [f"{want.say} ({' or '.join(want.consent)})" for want in script.wants if want.consent],
+                [f"{want.say} ({_alternatives(want.consent)})" for want in script.wants if want.consent],
             ),
             _listed(
                 "What you say once you have agreed, as you changed your mind:",
@@ -40,6 +40,10 @@ def scenario_text(scenario: Any) -> str:
 def _listed(title: str, lines: list[str]) -> str:
     lines = [f"- {line}" for line in lines if line]
     return "\n".join([title, *lines]) if lines else ""
+
+
+def _alternatives(phrases: tuple[str, ...]) -> str:
+    return " or ".join("an amount of money" if phrase == "$" else phrase for phrase in phrases)
 
 
 def _name(key: str) -> str:

@@ -157,6 +157,9 @@ class ScriptedUser(Synchronous):
         open_uses = [use for use in uses if use.missing]
         if uses:
             now.pending = open_uses[0] if open_uses else None
+        early = self._changes_early(now)
+        if uses and early:  # it does not do what it is about to take back
+            now.queue, now.pending, open_uses = (), None, []
         heard = listener.hear(rest)
         now.allowed |= heard.allowed
         if self._script.vague and not now.plain:
@@ -169,6 +172,7 @@ class ScriptedUser(Synchronous):
         parts += self._answers(now, heard)
         if pushback := self._pushback(now, heard, busy=bool(uses)):
             parts.insert(0, pushback)
+        agreed = agreed or (early and now.agreed)
         if change := self._change(now, agreed or (heard.mood.reports and not heard.mood.holds)):
             parts.append(change)
         if parts or uses:
@@ -177,12 +181,17 @@ class ScriptedUser(Synchronous):
             parts = [self._not_understood(now) if gibberish else self._carry_on(now, heard)]
         now.parts = tuple(dict.fromkeys(parts))
 
+    def _changes_early(self, now: _Conversation) -> bool:
+        """Return whether it tells its next change of mind before anything is done."""
+        changes = self._script.changes
+        return now.changed < len(changes) and bool(changes[now.changed].early)
+
     def _change(self, now: _Conversation, committed: bool) -> str:
         """Return the next change of mind if it is time for it: all that was done is open again then."""
         if not committed or now.changed >= len(self._script.changes):
             return ""
         now.changed += 1
-        now.agreed, now.resolved = False, frozenset()
+        now.agreed, now.resolved, now.allowed = False, frozenset(), frozenset()
         return str(self._script.changes[now.changed - 1].say)
 
     def _answers(self, now: _Conversation, heard: Heard) -> list[str]:
@@ -217,6 +226,8 @@ class ScriptedUser(Synchronous):
         if known in proposal.wants:  # what it would have brought up next
             now.raised += 1
             return f"Yes. {self._wants[known].say}".strip()
+        if proposal.bare and (withheld := self._withheld(now)):
+            return self._consent(now, withheld)
         lead = wording.YES_IF if proposal.bare else wording.NOT_MINE
         return f"{self._pick(now, lead)} {self._request(now)}"
 
@@ -227,6 +238,14 @@ class ScriptedUser(Synchronous):
                 return str(self._wants[number].unsure) or self._pick(now, wording.UNSURE)
         now.agreed = True
         return self._pick(now, wording.YES)
+
+    def _withheld(self, now: _Conversation) -> list[int]:
+        """Return the open wants to which it agrees only after it has heard something."""
+        return [
+            number
+            for number in range(self._first + now.raised)
+            if self._wants[number].consent and number not in now.resolved
+        ]
 
     def _pushback(self, now: _Conversation, heard: Heard, busy: bool) -> str:
         """Return the next pushback if the message calls for it, and count it as used."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gym_enterprise import load_domain
+from gym_enterprise import UsageError, load_domain
 from gym_enterprise.cli.app import make_app
 from gym_enterprise.tasks import load_tasks
 from kb import check_knowledge_base, load_knowledge_base
@@ -136,6 +136,28 @@ def test_kb_search_ranks_and_kb_read_prints() -> None:
     assert [hit["document_id"] for hit in hits] == ["refunds"]
     assert "A refund is a credit." in run("kb", "read", SHOP, "refunds")[1]
     assert "No document matches." in run("kb", "search", SHOP, "zebra")[1]
+
+
+def test_kb_search_ranks_as_it_is_told_to_and_refuses_what_is_no_way() -> None:
+    query = ("kb", "search", "banking", "lost card", "-k", "1")
+    assert run(*query, "--retrieval", "bm25") == run(*query)
+    with pytest.raises(UsageError, match="choose one of bm25, dense, hybrid"):
+        CliRunner().invoke(make_app(), [*query, "--retrieval", "bm2"], catch_exceptions=False)
+
+
+def test_the_demo_names_the_python_that_can_run_what_comes_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("/")
+    monkeypatch.setattr(sys, "executable", "/opt/env/bin/python")
+    assert "Next: opt/env/bin/python examples/first_episode.py" in run("demo")[1]
+    monkeypatch.chdir(tmp_path)
+    assert "Next: /opt/env/bin/python examples/first_episode.py" in run("demo")[1]
+
+
+def test_paragraphs_of_help_are_filled_whatever_the_lines_of_the_source() -> None:
+    shown = run_process("kb", "eval", "--help").stdout
+    assert "Of several searches of one reference, the one that ranks" in shown
 
 
 @pytest.mark.parametrize(

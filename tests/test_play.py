@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ from typer.testing import CliRunner
 from gym_enterprise import UsageError
 from gym_enterprise.cli.app import make_app
 from gym_enterprise.cli.outcomes import outcome_text
+from gym_enterprise.cli.pager import page
 from gym_enterprise.cli.typed import argument_text, completions, read_line, tool_text
 from gym_enterprise.tools import ToolSpec
 from tests.shop import make_domain
@@ -67,7 +71,11 @@ def test_a_line_is_an_action(line: str, action: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("/cancel O1", "there is no /cancel"),
+        ("/cancel O1", "there is no /cancel: /tools lists"),
+        ("/get_ordr order_id=O1", r"did you mean /get_order\? /tools"),
+        ("get_order order_id=O1", "get_order is a tool: /get_order calls it"),
+        ("//", "there is no //"),
+        ("q", "q ends a long text"),
         ("/search", "takes what to search"),
         ("/get_order", r"get_order needs order_id \(text\): The order."),
         ("/get_order order_id", "should be name=value"),
@@ -98,7 +106,19 @@ def test_a_line_that_is_none_is_refused_in_words_and_nothing_is_called(line: str
     ],
 )
 def test_tab_completes_tools_arguments_and_values(before: str, word: str, found: list[str]) -> None:
-    assert completions(before, word, TOOLS | {"odd": ODD}) == found
+    assert completions(before, word, TOOLS | {"odd": ODD}, {}) == found
+
+
+def test_tab_completes_ids_that_results_have_shown() -> None:
+    seen = {"order_id": ["O2", "O1"], "document_id": ["refunds", "returns"], "id": ["X1"]}
+    assert completions("/get_order ", "order_id=", TOOLS, seen) == [
+        "order_id=O2",
+        "order_id=O1",
+        "order_id=X1",
+    ]
+    assert completions("/get_order ", "order_id=O1", TOOLS, seen) == ["order_id=O1"]
+    assert completions("/read ", "ref", TOOLS, seen) == ["refunds"]
+    assert completions("/read ", "ref", TOOLS, {}) == []
 
 
 def test_a_tool_is_told_with_its_arguments_and_their_kinds() -> None:
@@ -208,3 +228,76 @@ def test_an_unknown_seat_is_refused() -> None:
     result = CliRunner().invoke(make_app(), ["play", SHOP, "--role", "boss"])
     assert isinstance(result.exception, UsageError)
     assert "'boss'" in str(result.exception)
+
+
+# A terminal.
+
+
+def paged(lines: int, height: int, *answers: str | type[BaseException]) -> tuple[list[str], str]:
+    shown: list[str] = []
+    waiting = list(answers)
+
+    def ask(question: str) -> str:
+        shown.append(question)
+        answer = waiting.pop(0)
+        if isinstance(answer, str):
+            return answer
+        raise answer
+
+    typed = page([str(number) for number in range(1, lines + 1)], height, shown.append, ask)
+    assert not waiting
+    return shown, typed
+
+
+def test_long_text_comes_a_page_at_a_time_and_says_how_to_go_on_and_how_to_end() -> None:
+    question = "-- 2/5: Enter goes on, q ends --"
+    assert paged(5, 3, "", "") == (["1\n2", question, "3\n4", question.replace("2/", "4/"), "5"], "")
+    assert paged(2, 3) == (["1\n2"], "")
+    assert paged(5, 3, "q") == (["1\n2", question], "")
+    assert paged(5, 3, KeyboardInterrupt) == (["1\n2", question, ""], "")
+
+
+def test_what_is_typed_in_the_middle_of_a_long_text_is_the_next_line() -> None:
+    assert paged(5, 3, "Hello!")[1] == "Hello!"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_in_a_small_terminal_a_message_typed_at_a_page_reaches_the_customer() -> None:
+    """An outside pager took such a line for its own commands, and wrote a file named after it."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 60, 0, 0))
+    command = "import gym_enterprise.cli as cli, sys; sys.argv[1:] = ['play', 'banking']; cli.main()"
+    environment = os.environ | {"TERM": "xterm", "PAGER": "no-such-pager"}
+    with subprocess.Popen(
+        [sys.executable, "-c", command], stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        os.write(ours, b"/read fees-of-cards\nMay I have your full name?\n/quit\n")
+        output = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                output += chunk
+        except OSError:  # how a pseudo-terminal says that the other end is closed
+            pass
+    os.close(ours)
+    assert process.returncode == 0
+    shown = output.decode()
+    assert "Enter goes on, q ends" in shown
+    assert "user: " in shown.split("May I have your full name?")[-1]
+    assert "left before the end" in shown
+
+
+def test_the_customer_is_not_offered_documents_that_only_the_agent_can_read() -> None:
+    output = play("--task", "cancel", "--role", "user", lines="/help\n/search refunds\n/quit\n")
+    assert "/search WORDS" not in output
+    assert "there is no /search" in output
+    assert "/search WORDS: search the documents" in play("--task", "cancel", lines="/help\n/quit\n")
+
+
+def test_a_domain_is_named_at_the_end_as_the_command_line_found_it() -> None:
+    assert f"gym-enterprise show cancel --domain {SHOP}" in play("--task", "cancel", lines="/stop\n")

@@ -29,6 +29,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals that do not show every character
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # what a terminal sends may be no text in its own encoding
     from gym_enterprise.cli.app import make_app
     from gym_enterprise.errors import GymEnterpriseError
     from kb import DocumentError

@@ -13,6 +13,7 @@ def make_app() -> typer.Typer:
         name="gym-enterprise",
         help="A gym for enterprise conversational agents: two players, one database, an exact reward.",
         no_args_is_help=True,
+        rich_markup_mode="markdown",  # paragraphs of docstrings are filled anew
         pretty_exceptions_enable=False,
         add_completion=False,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -20,6 +22,7 @@ def demo(
 ) -> None:
     """Play one task twice: the oracle earns 1.0, an agent that only talks earns 0.0."""
     from rich.console import Console
+    from rich.text import Text
 
     from gym_enterprise.registry import load_domain
 
@@ -29,9 +32,12 @@ def demo(
     console.rule(f"{domain}: task {task.id} (family {task.family})")
     for title, player in (("the oracle, who knows the reference", "oracle"), ("only talks", _OnlyTalks)):
         _episode(console, loaded, task, title, player)
-    console.print(
-        "Next: [bold]python examples/first_episode.py[/bold], and put your own policy in its place."
+    here = sys.executable.startswith(os.path.join(os.getcwd(), ""))
+    python = os.path.relpath(sys.executable) if here else sys.executable
+    line = Text.assemble(
+        "Next: ", (f"{python} examples/first_episode.py", "bold"), ", and put your own policy in its place."
     )
+    console.print(line, soft_wrap=True)
 
 
 class _OnlyTalks:

@@ -24,10 +24,13 @@ def search(
     domain: str = DOMAIN,
     query: str = typer.Argument(help="Words to look for."),
     k: int = typer.Option(5, "-k", min=0, max=50, help="How many documents to show at most."),
+    retrieval: str = typer.Option(
+        None, help="How documents are ranked, such as bm25, dense or hybrid; default: the domain's."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print JSON, as the agent's tool returns it."),
 ) -> None:
     """Rank the documents for a query, as the agent's tool kb_search does."""
-    found = _call(domain, "kb_search", {"query": query, "k": k})
+    found = _call(domain, "kb_search", {"query": query, "k": k}, retrieval)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
     elif not found:
@@ -85,7 +88,9 @@ def facts(
             "key": fact.key,
             "kind": fact.kind,
             "values": [_dated(fact, place) for place in range(len(fact.revisions))],
-            "stated": [f"{one.document}:{one.line}" for one in knowledge.stated_in(fact.key)],
+            "stated": list(
+                dict.fromkeys(f"{one.document}:{one.line}" for one in knowledge.stated_in(fact.key))
+            ),
         }
         for fact in knowledge.facts.values()
         if fact.key.startswith(prefix)
@@ -128,14 +133,15 @@ def _knowledge_base(domain: str) -> KnowledgeBase:
     return knowledge
 
 
-def _call(domain: str, name: str, arguments: dict[str, object]) -> Any:
+def _call(domain: str, name: str, arguments: dict[str, object], retrieval: str | None = None) -> Any:
     """Call a knowledge tool as the agent would, without an episode."""
     from gym_enterprise.errors import UsageError
     from gym_enterprise.lossless import ArgumentError
     from gym_enterprise.registry import load_domain
     from gym_enterprise.tools import ToolError
 
-    tool = load_domain(domain).toolset("agent").get(name)
+    chosen = {"retrieval": retrieval} if retrieval else {}
+    tool = load_domain(domain, **chosen).toolset("agent").get(name)
     if tool is None:
         raise UsageError(
             f"domain {domain!r} has no tool {name}: it has no documents, or other ways to read them"

@@ -44,7 +44,7 @@ def evaluate(
         rows = {kind: _row(one) for kind, one in scores.items()}
         typer.echo(json.dumps({"domain": domain, "retrieval": loaded.retrieval, **rows}, indent=2))
     else:
-        _print(f"{len(tasks)} tasks of {domain}, {loaded.retrieval}", scores)
+        _print(f"{len(tasks)} task{'s' * (len(tasks) != 1)} of {domain}, {loaded.retrieval}", scores)
 
 
 def _cases(kind: str, tasks: Iterable[Task]) -> list[Case]:

@@ -43,7 +43,7 @@ def play(
     loaded = load_domain(domain, **({"retrieval": retrieval} if retrieval else {}))
     task = loaded.task(task_id) if task_id else _drawn(loaded, seed)
     episode = Episode(loaded, task)
-    desk = Desk(episode, seat)
+    desk = Desk(episode, seat, domain)
     desk.open()
     if _played(episode, seat, desk, partner or _partner(task, seat), seed):
         desk.close()

@@ -46,7 +46,7 @@ def list_tasks(domain: str = DOMAIN, split: str = SPLIT, as_json: bool = AS_JSON
         return
     from rich.table import Table
 
-    table = Table(title=f"{len(rows)} tasks of {domain}")
+    table = Table(title=f"{len(rows)} task{'s' * (len(rows) != 1)} of {domain}")
     for name in ("id", "split", "family", "capabilities", "actions"):
         table.add_column(name, no_wrap=name == "id", overflow="fold")
     for row in rows:
@@ -154,7 +154,7 @@ def _run(domain: Domain, tasks: list[Task]) -> list[Check]:
 def _print(domain: str, count: int, summary: list[dict[str, Any]], failures: list[Check]) -> None:
     from rich.table import Table
 
-    table = Table(title=f"{count} tasks of {domain}")
+    table = Table(title=f"{count} task{'s' * (count != 1)} of {domain}")
     for name in ("kind", "name", "applicable", "reward 1", "n/a", "failed"):
         table.add_column(name, justify="left" if name in ("kind", "name") else "right")
     for row in summary:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,16 +14,16 @@ from gym_enterprise.errors import UsageError
 from gym_enterprise.tools import ToolSpec
 
 COMMANDS = {
-    "help": "what can be typed",
-    "tools": "the tools; /tools NAME tells one's arguments",
-    "task": "what your seat was told at the start",
-    "history": "the conversation so far, with your own calls",
-    "search": "WORDS: search the documents (the tool kb_search)",
-    "read": "ID: read a document (the tool kb_read)",
-    "stop": "end the conversation, with or without last words",
-    "quit": "leave without an end; nothing is graded",
+    "help": ("", "what can be typed"),
+    "tools": (" [NAME]", "the tools, or one tool's arguments"),
+    "task": ("", "what your seat was told at the start"),
+    "history": ("", "the conversation so far, with your own calls"),
+    "search": (" WORDS", "search the documents (the tool kb_search)"),
+    "read": (" ID", "read a document (the tool kb_read)"),
+    "stop": (" [TEXT]", "end the conversation, with or without last words"),
+    "quit": ("", "leave without an end; nothing is graded"),
 }
-"""What begins with a slash and is not a tool."""
+"""What begins with a slash and is not a tool: what follows it, and what it does."""
 
 _SHORT = {"search": ("kb_search", "query"), "read": ("kb_read", "document_id")}
 
@@ -54,8 +55,15 @@ def read_line(line: str, tools: Mapping[str, ToolSpec]) -> Typed:
         UsageError: There is no such command or tool, or the arguments are not what it takes.
     """
     text = line.strip()
-    if not text.startswith("/") or text.startswith("//"):
-        return Typed({"type": "message", "content": text.removeprefix("/") if text[:2] == "//" else text})
+    if text.startswith("//") and len(text) > 2:
+        return Typed({"type": "message", "content": text[1:]})
+    if not text.startswith("/"):
+        if text == "q":
+            raise UsageError("q ends a long text; here /quit leaves, and //q says it")
+        first = text.split()[0]
+        if first in tools and "_" in first:
+            raise UsageError(f"{first} is a tool: /{first} calls it; // begins a message all the same")
+        return Typed({"type": "message", "content": text})
     name, _, rest = text[1:].partition(" ")
     rest = rest.strip()
     if name == "stop":
@@ -63,13 +71,32 @@ def read_line(line: str, tools: Mapping[str, ToolSpec]) -> Typed:
     if name in _SHORT and _SHORT[name][0] in tools:
         tool, argument = _SHORT[name]
         if not rest:
-            raise UsageError(f"/{name} takes what to {name}: /{name} {COMMANDS[name].partition(':')[0]}")
+            raise UsageError(f"/{name} takes what to {name}: /{name}{COMMANDS[name][0]}")
         return Typed(_call(tool, {argument: rest}))
     if name in tools:
         return Typed(_call(name, read_arguments(rest, tools[name])))
-    if name in COMMANDS and name not in _SHORT:
+    known = _commands(tools)
+    if name in known:
         return Typed(None, name, rest)
-    raise UsageError(f"there is no /{name}: /tools lists the tools, /help the rest; // begins a message")
+    near = difflib.get_close_matches(name, [*known, *tools], n=1, cutoff=0.75)
+    guess = f"did you mean /{near[0]}? " if near else ""
+    raise UsageError(
+        f"there is no /{name}: {guess}/tools lists the tools, /help the rest; // begins a message"
+    )
+
+
+def help_text(tools: Mapping[str, ToolSpec]) -> str:
+    """Tell what can be typed, a line each.
+
+    Args:
+        tools: The tools that can be called now.
+    """
+    lines = ["TEXT: say it"]
+    if tools:
+        lines.append("/TOOL name=value ...: call a tool; values with blanks in quotes, or JSON")
+    return "\n".join(
+        [*lines, *(f"/{name}{COMMANDS[name][0]}: {COMMANDS[name][1]}" for name in _commands(tools))]
+    )
 
 
 def read_arguments(text: str, tool: ToolSpec) -> dict[str, Any]:
@@ -121,29 +148,47 @@ def tool_text(tool: ToolSpec) -> str:
     )
 
 
-def completions(before: str, word: str, tools: Mapping[str, ToolSpec]) -> list[str]:
+def completions(
+    before: str, word: str, tools: Mapping[str, ToolSpec], seen: Mapping[str, Sequence[str]]
+) -> list[str]:
     """Return what a word can become.
 
     Args:
         before: The line up to the word.
         word: What is typed of the word so far.
         tools: The tools that can be called now.
+        seen: By name, the words that results have given to the seat; an argument takes those of its name, and
+            of a name that its own ends with (`from_account_id`: those of `account_id`).
     """
     if not before.strip():
-        names = [*COMMANDS, *tools]
+        names = [*_commands(tools), *tools]
         return sorted(f"/{name} " for name in names if f"/{name}".startswith(word)) if word[:1] == "/" else []
     command = before.split()[0].removeprefix("/")
     if command == "tools":
         return sorted(name for name in tools if name.startswith(word))
-    if command not in tools or not before.startswith("/"):
+    if not before.startswith("/"):
+        return []
+    if command in _SHORT:
+        return [one for one in seen.get(_SHORT[command][1], ()) if one.startswith(word)]
+    if command not in tools:
         return []
     properties = tools[command].parameters.get("properties", {})
     name, equals, _ = word.partition("=")
     if equals:
-        values = [f"{name}={value}" for value in _choices(properties.get(name, {}))]
-        return [value for value in values if value.startswith(word)]
+        values = _choices(properties.get(name, {})) or _of_name(name, seen)
+        return [pair for value in values if (pair := f"{name}={value}").startswith(word)]
     given = {pair.partition("=")[0] for pair in before.split()[1:]}
     return [f"{name}=" for name in properties if name.startswith(word) and name not in given]
+
+
+def _commands(tools: Mapping[str, ToolSpec]) -> list[str]:
+    """Return the commands of a seat: those that stand for a tool where it has the tool."""
+    return [name for name in COMMANDS if name not in _SHORT or _SHORT[name][0] in tools]
+
+
+def _of_name(argument: str, seen: Mapping[str, Sequence[str]]) -> list[str]:
+    names = [name for name in seen if argument == name or argument.endswith(f"_{name}")]
+    return list(dict.fromkeys(word for name in names for word in seen[name]))
 
 
 def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import copy
 import json
 import pickle
 import re
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -481,6 +483,42 @@ def test_unknown_ids_splits_and_domains_are_refused_with_what_there_is() -> None
         load_domain("tests.nowhere:make")
     with pytest.raises(UnknownDomain, match=r"module 'tests.shop' has no 'make_dom'"):
         load_domain("tests.shop:make_dom")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("import json\n\ndef make(:\n", "SyntaxError: invalid syntax .*line 3"),
+        ("import json\nfrom gym_enterprise import Dates\n", "ImportError: .*Dates.*line 2"),
+        ("import nowhere_at_all\n", "ModuleNotFoundError: .*nowhere_at_all.*line 1"),
+        ("\n\n1 / 0\n", "ZeroDivisionError: division by zero .*line 3"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_told_with_the_line_to_mend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
+) -> None:
+    (tmp_path / "broken_domain.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    with pytest.raises(UsageError, match=rf"'broken_domain' cannot be imported: {told}"):
+        load_domain("broken_domain:make")
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("orders.id", "marks 'order_id' with Key.'orders.id'., .* columns of 'orders': order_id,"),
+        ("order.order_id", "tables: "),
+        ("order_id", "tables: "),
+    ],
+)
+def test_a_key_of_no_column_is_refused(column: str, told: str) -> None:
+    shop = make_domain()
+    look = shop.toolset("agent").get("get_order")
+    assert look is not None
+    marked = replace(look, keys={"order_id": column})
+    with pytest.raises(UsageError, match=told):
+        Domain("shop", shop.image, [marked], "", {"train": []})
 
 
 def test_tasks_and_splits_are_mappings_whose_get_has_a_default() -> None:

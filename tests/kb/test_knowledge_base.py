@@ -144,6 +144,21 @@ def test_items_names_and_phrases_that_count_the_page_need_no_fact(tmp_path: Path
     assert found(tmp_path, more=(front, text)) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("Wait {{ fees.wait }} days.", [1]),  # 7 days days
+        ("Wait {{ fees.wait @ 2025-07-01 | until }}.\nIt was {{ fees.wait @ 2025-07-01 }}\n  days.", [2]),
+        ("It costs {{ fees.lost }} dollars.", [1]),  # $10.00 dollars
+        ("Wait {{ fees.wait }} and a day.", []),
+        ("Wait {{ fees.wait | number }} days, {{ fees.wait | words }} daily.", []),
+    ],
+)
+def test_a_unit_that_the_sentence_says_again_is_found(tmp_path: Path, text: str, lines: list[int]) -> None:
+    places = found(tmp_path, more=('title = "More"', text))
+    assert places == [("doubled-unit", f"more:{line}") for line in lines]
+
+
 def test_an_exception_that_excuses_nothing_is_found(tmp_path: Path) -> None:
     for phrase in ("in three ways", "kindly"):
         front = f'title = "More"\nuncounted = ["{phrase}"]'

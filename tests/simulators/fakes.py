@@ -54,6 +54,7 @@ class Pushback:
 class Change:
     say: str
     facts: dict[str, str] = field(default_factory=dict)
+    early: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from simulators import OraclePlayer
-from tests.simulators.fakes import Action, Call, Fact, Scenario, Script, Seat, Task, Want
+from tests.simulators.fakes import Action, Call, Change, Fact, Scenario, Script, Seat, Task, Want
 
 SCRIPT = Script(
     opening="I have moved.",
@@ -166,6 +167,32 @@ def test_it_does_not_ask_again_for_what_the_answer_reports() -> None:
     said = seat.hear("I used `confirm_in_app`. It says: ok. I used `rate`, but it failed: no.")
     assert said.startswith("Everything is done now.")
     assert [name for name, _ in seat.calls] == ["finish"]
+
+
+COSTLY = Script(
+    opening="I need a new card.",
+    wants=(Want("A new card, please.", ("new card",), consent=("$",)),),
+    changes=(Change("Rather by express.", early=True),),
+)
+
+
+def test_it_asks_for_consent_with_the_amount_before_its_last_call() -> None:
+    order = Action("agent", "order", {"fee": 18, "express": True})
+    seat = oracle(FIND, order, script=COSTLY)
+    assert seat.turn()["content"] == (
+        "It comes to $18.00. Shall I go ahead with what you asked for (new card)?"
+    )
+    assert [name for name, _ in seat.calls] == ["find"]
+    assert seat.hear("Yes, please.").startswith("Everything is done now.")
+    assert seat.calls[-1] == ("order", order.arguments)
+
+
+def test_it_tells_the_user_once_more_what_to_do_after_a_change_of_mind() -> None:
+    seat = oracle(CONFIRM, script=replace(COSTLY, wants=()))
+    first = seat.turn()["content"]
+    assert "`confirm_in_app`" in first
+    assert seat.hear("Rather by express.") == first
+    assert seat.hear("All right, done that.").startswith("Everything is done now.")
 
 
 def test_a_report_of_another_tool_passes_over_nothing() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from simulators import ScriptedUser
@@ -70,6 +72,32 @@ def test_after_a_change_the_old_value_read_back_is_wrong() -> None:
     assert said.startswith("No") or "600 dollars" in said
 
 
+EARLY = replace(CHANGING, changes=(replace(CHANGING.changes[0], early=True),))
+
+
+def test_an_early_change_comes_with_the_yes_so_that_nothing_is_done_yet() -> None:
+    seat = customer(EARLY)
+    said = seat.hear("Shall I lower the limit to 500 dollars?")
+    assert said.startswith("Yes, please")
+    assert said.endswith("Wait, make that 600 dollars instead.")
+    assert seat.hear("So shall I lower the limit to 600 dollars?").startswith("Yes, please")
+    assert "Wait" not in seat.hear("One moment, please.")
+
+
+def test_an_early_change_comes_in_place_of_using_a_tool_and_the_next_time_it_is_used() -> None:
+    seat = customer(EARLY)
+    said = seat.hear("It is prepared. Please use the tool `confirm_in_app` with the code 4711.")
+    assert said == "Wait, make that 600 dollars instead."
+    assert seat.calls == []
+    seat.hear("Please use the tool `confirm_in_app` with the code 4712.")
+    assert seat.calls == [("confirm_in_app", {"code": "4712"})]
+
+
+def test_an_early_change_comes_with_the_report_where_nobody_asked() -> None:
+    said = customer(EARLY).hear("I have lowered the limit to 500 dollars. Is there anything else?")
+    assert said == "Wait, make that 600 dollars instead."
+
+
 # -- consent ------------------------------------------------------------------------------------------
 
 
@@ -84,6 +112,41 @@ def test_what_it_must_hear_may_have_been_said_before() -> None:
     seat = customer(COSTLY)
     seat.hear("A new card costs 18 dollars altogether.")
     assert seat.hear("Would you like me to order it, the new card?").startswith("Yes, please")
+
+
+ANY_PRICE = replace(COSTLY, wants=(replace(COSTLY.wants[0], consent=("$", "free")),))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("It costs $18.00.", "It is 18 dollars altogether.", "That is $ 7.", "It is free.", "0.00 USD."),
+        *("It costs USD 18.", "The price is eighteen dollars.", "That makes 1,200.50 dollars."),
+    ],
+)
+def test_any_amount_of_money_is_a_price(line: str) -> None:
+    assert reply(f"{line} Shall I order the new card?", script=ANY_PRICE).startswith("Yes, please")
+
+
+@pytest.mark.parametrize(
+    "line", ["It comes within 3 days.", "I see the card ending in 1800.", "It was issued on 2025-01-18."]
+)
+def test_other_numbers_are_no_price(line: str) -> None:
+    assert reply(f"{line} Shall I order the new card?", script=ANY_PRICE) == "What will it cost me?"
+
+
+def test_a_bare_proposal_gets_no_yes_before_the_price_and_one_after_it() -> None:
+    seat = customer(ANY_PRICE)
+    assert seat.hear("Shall I go ahead?") == "What will it cost me?"
+    assert seat.hear("It is $18. Shall I go ahead?").startswith("Yes, please")
+
+
+def test_after_a_change_of_mind_it_wants_to_hear_the_price_anew() -> None:
+    change = Change("On second thoughts, not by express.", {"delivery": "standard"}, early=True)
+    seat = customer(replace(ANY_PRICE, changes=(change,)))
+    assert "second thoughts" in seat.hear("It costs $18. Shall I order the new card?")
+    assert seat.hear("Shall I order the new card then?") == "What will it cost me?"
+    assert seat.hear("It costs $10. Shall I order the new card then?").startswith("Yes, please")
 
 
 def test_another_price_is_not_what_it_must_hear() -> None:

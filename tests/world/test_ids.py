@@ -123,10 +123,10 @@ def test_insert_returns_the_key_that_was_given_or_all_of_a_composite_one(world: 
 @pytest.mark.parametrize(
     ("columns", "named"),
     [
-        ({"account": "A1", "cents": 1, "rate": None}, "terms"),
+        ({"account": "A1", "cents": 1, "rate": None}, "the row lacks terms"),
         ({**ROW, "note": "ungraded"}, "note"),
         ({**ROW, "id": "C7"}, "id"),
-        ({**ROW, "centz": 1}, "centz"),
+        ({**ROW, "centz": 1}, "the row has centz, which is no graded column"),
     ],
 )
 def test_new_id_needs_every_graded_column_and_nothing_else(

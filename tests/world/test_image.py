@@ -250,7 +250,7 @@ PETS = "CREATE TABLE pets (id TEXT PRIMARY KEY, name TEXT NOT NULL, tags TEXT) S
         ({"pet": [{"id": "p"}]}, "'pet', which is not a table; tables: pets"),
         (
             {"pets": [{"id": "p", "name": "Rex", "nam": "Rex"}]},
-            "row 0 of 'pets' has the unknown column 'nam'",
+            "row 0 of 'pets' has the unknown column 'nam'; columns: id, name",
         ),
         ({"pets": [{"id": "p", "name": "Rex"}, {"id": "p", "name": "Rex"}]}, "row 1 of 'pets' is refused"),
         ({"pets": [{"id": "p", "name": None}]}, "row 0 of 'pets' is refused"),

@@ -13,10 +13,11 @@ wrong_reason          `wrong_reason`: a refusal's reason     refuses for a reaso
 skip_prerequisite     `prerequisite`: drop, then             leaves out a step that nobody asked for
 ignore_later_wants    `later_from`: index of an action       stops when the first request is done
 one_too_many          `extra`: list of actions               does all that is right, and something more
+first_word            `first_word`: {tool: arguments}        goes by what the customer wanted at first
 ====================  =====================================  =============================================
 
 A wrong rule is given by the arguments that it leads to, {tool: arguments}, or by a list of actions that it
-leads to in place of the last call of the reference.
+leads to in place of the last call for the first request. An index can count from the end, as in Python.
 """
 
 from __future__ import annotations
@@ -39,10 +40,14 @@ def attacks(task: Task) -> Mapping[str, Sequence[Action] | None]:
         By name: the actions to play in place of the reference, or None where the attack does not apply.
     """
     knobs = task.meta.knobs
-    return {
-        name: make(task.reference, knobs[knob]) if knobs.get(knob) else None
-        for name, (knob, make) in _ATTACKS.items()
-    }
+    later_from = knobs.get("later_from", len(task.reference))
+
+    def made(knob: str, make: Callable[[Reference, Any], list[Action]]) -> list[Action]:
+        if make is _by_rule:  # a wrong rule decides the first request
+            return [*make(task.reference[:later_from], knobs[knob]), *task.reference[later_from:]]
+        return make(task.reference, knobs[knob])
+
+    return {name: made(knob, make) if knobs.get(knob) else None for name, (knob, make) in _ATTACKS.items()}
 
 
 def _by_rule(reference: Reference, rule: Mapping[str, Any] | Sequence[dict[str, Any]]) -> list[Action]:
@@ -115,4 +120,5 @@ _ATTACKS: Mapping[str, tuple[str, Callable[[Reference, Any], list[Action]]]] = {
     "skip_prerequisite": ("prerequisite", _without_step),
     "ignore_later_wants": ("later_from", _first_want_only),
     "one_too_many": ("extra", _with),
+    "first_word": ("first_word", _with_arguments),
 }

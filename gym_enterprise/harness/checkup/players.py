@@ -29,7 +29,7 @@ _CURES = {
     "hf": "give the folder of a model with its tokenizer, a .gguf file, or a name on the model hub",
     "vllm": "give the folder of a model with its tokenizer, or a name on the model hub",
 }
-_NO_PLAYER = "give one of these names, or a player that takes this task"
+_NO_PLAYER = "give one of these names, or a player that takes this task; a domain is checked with --domain"
 
 
 def player_findings(

@@ -8,7 +8,7 @@ from typing import Any
 
 from simulators.player import Action, Observation, Synchronous
 from tests.domains.probing import cards, money
-from tests.domains.probing.desk import ACCEPTS, Desk, Family, Steps, parts
+from tests.domains.probing.desk import ACCEPTS, ADDS, Desk, Family, Steps, parts
 from tests.domains.probing.identity import THIRD_PARTY, complaint, identify, third_party
 
 _STOP: Action = {"type": "stop", "content": "Thank you for getting in touch. Goodbye."}
@@ -99,7 +99,7 @@ def serve(desk: Desk) -> Steps[None]:
         for family in families:
             yield from family(desk, request)
         request = desk.heard[-1]
-        if ACCEPTS.search(request) and families_in(request):
+        if (ACCEPTS.search(request) or ADDS.search(request)) and families_in(request):
             continue
         if "complaint" not in request and not parts(request):
             request = yield from desk.ask(

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from gym_enterprise.domains.banking.knowledge import FACTS
 from gym_enterprise.domains.banking.products import PRODUCTS
-from tests.domains.probing.desk import Desk, Row, Steps, amounts_in, cards_in, dollars, money, named
+from tests.domains.probing.desk import CHANGED, Desk, Row, Steps, amounts_in, cards_in, dollars, money, named
 
 _STORIES = {
     "suspicious": r"not mine|strange|someone pays|purchases that|because of strange|fraud",
@@ -21,6 +21,7 @@ COUNTRIES = {
     **{"Iceland": "IS", "Italy": "IT", "Japan": "JP", "Mexico": "MX", "Norway": "NO", "New Zealand": "NZ"},
     **{"Portugal": "PT"},
 }
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _LIMITS = {"purchases": "purchase", "cash": "cash"}
 
 
@@ -107,10 +108,15 @@ def raise_limit(desk: Desk, said: str) -> Steps[None]:
             yield from desk.refuse("limit_increase", "above_ceiling", "it is above the highest limit.")
             return
         wished = ceiling
-    request = yield from desk.hidden(
-        "open_limit_request_3168", card_id=card["card_id"], limit=limit, amount=dollars(wished)
-    )
-    yield from confirmed(desk, request["request_id"])
+    for _ in range(3):
+        request = yield from desk.hidden(
+            "open_limit_request_3168", card_id=card["card_id"], limit=limit, amount=dollars(wished)
+        )
+        reply = yield from confirmed(desk, request["request_id"])
+        if not CHANGED.search(reply):
+            return
+        yield from desk.call("cancel_app_request", request_id=request["request_id"])
+        wished = yield from _wished(desk, reply, ceiling)
 
 
 def _wished(desk: Desk, said: str, ceiling: int) -> Steps[int]:
@@ -123,11 +129,13 @@ def _wished(desk: Desk, said: str, ceiling: int) -> Steps[int]:
     return ceiling
 
 
-def confirmed(desk: Desk, request_id: str) -> Steps[None]:
-    """Have a request confirmed in the app."""
-    yield from desk.ask(
-        "I have prepared it. "
-        f"Would you now open your banking app and approve the request {request_id} there, please?"
+def confirmed(desk: Desk, request_id: str) -> Steps[str]:
+    """Have a request confirmed in the app, and return what the customer says."""
+    return (
+        yield from desk.ask(
+            "I have prepared it. "
+            f"Would you now open your banking app and approve the request {request_id} there, please?"
+        )
     )
 
 
@@ -150,17 +158,27 @@ def replace(desk: Desk, said: str) -> Steps[None]:
     yield from _address(desk)
     if reason in ("lost", "stolen") and card["status"] == "active":
         yield from desk.call("freeze_card", card_id=card["card_id"], reason=reason)
-    fee = price(desk, card["key"], reason, express)
-    delivery = "express" if express else "standard"
-    proposal = (
-        f"The new card costs {fee / 100:.2f} dollars altogether, with {delivery} delivery. "
-        "Shall I order this replacement for you?"
-    )
-    if (yield from desk.agrees(proposal)):
-        yield from desk.hidden(
-            "reissue_card_4417", card_id=card["card_id"], reason=reason, delivery=delivery, fee=dollars(fee)
+    for _ in range(3):
+        fee = price(desk, card["key"], reason, express)
+        delivery = "express" if express else "standard"
+        proposal = (
+            f"The new card costs {fee / 100:.2f} dollars altogether, with {delivery} delivery. "
+            "Shall I order this replacement for you?"
         )
-        yield from desk.look_up()
+        agrees = yield from desk.agrees(proposal)
+        if CHANGED.search(desk.heard[-1]):
+            express = "by express" in desk.heard[-1]
+            continue
+        if agrees:
+            yield from desk.hidden(
+                "reissue_card_4417",
+                card_id=card["card_id"],
+                reason=reason,
+                delivery=delivery,
+                fee=dollars(fee),
+            )
+            yield from desk.look_up()
+        return
 
 
 def _express(desk: Desk, said: str) -> Steps[bool]:
@@ -227,9 +245,8 @@ def cancel(desk: Desk, said: str) -> Steps[None]:
 def travel(desk: Desk, said: str) -> Steps[None]:
     """Have the app told of a journey, for each card that goes and needs it."""
     where = said + (yield from desk.ask("Which country are you travelling to?"))
-    when = yield from desk.ask("When do you leave, and when will you be back?")
+    yield from desk.ask("When do you leave, and when will you be back?")
     which = yield from desk.ask("Which cards are you taking with you?")
-    days = re.findall(r"\d{4}-\d\d-\d\d", when)
     country = next(code for name, code in COUNTRIES.items() if name in where)
     taken = cards_in(which.split(", not")[0], desk.cards)
     for card in taken:
@@ -238,10 +255,18 @@ def travel(desk: Desk, said: str) -> Steps[None]:
     yield from desk.call("give_tool", name="app_travel_notice_2290")
     for card in taken:
         if FACTS.flag(f"products.{card['key']}.travel_notice"):
-            yield from desk.ask(
-                f"Please set up a travel notice in your app for the card {card['card_id']}: "
-                f"country {country}, first day {min(days)}, last day {max(days)}."
-            )
+            yield from _noticed(desk, card, country)
+
+
+def _noticed(desk: Desk, card: Row, country: str) -> Steps[None]:
+    for _ in range(3):
+        days = next(days for said in reversed(desk.heard) if len(days := _DAY.findall(said)) == 2)
+        reply = yield from desk.ask(
+            f"Please set up a travel notice in your app for the card {card['card_id']}: "
+            f"country {country}, first day {min(days)}, last day {max(days)}."
+        )
+        if not CHANGED.search(reply):
+            return
 
 
 def _found(desk: Desk, card: Row) -> Steps[None]:

@@ -20,6 +20,8 @@ KEYS = {product.name: key for key, product in PRODUCTS.items()}
 _AMOUNT = re.compile(r"\$\s?([\d,]+(?:\.\d\d)?)|\b([\d,]+(?:\.\d\d)?) dollars")
 _PARTING = re.compile(r"goodbye|that is all", re.IGNORECASE)
 ACCEPTS = re.compile(r"I understand|have to accept|I see\b", re.IGNORECASE)
+CHANGED = re.compile(r"thought about it again|second thoughts", re.IGNORECASE)
+ADDS = re.compile(r"^(?:and|also|besides)\b", re.IGNORECASE)
 _YES = re.compile(r"\b(?:yes|sure|please do|go ahead|will do)\b", re.IGNORECASE)
 _NO = re.compile(r"^(?:no\b|.*\b(?:did not ask|do not want|not at all|does not help))", re.IGNORECASE)
 
@@ -71,7 +73,8 @@ class Desk:
         yield from self.call("record_refusal", customer_id=self.id, request=request, reason=reason)
         yield from self.ask(f"I am sorry, I cannot do that: {why} I have recorded the refusal.")
         for _ in range(3):
-            if ACCEPTS.search(self.heard[-1]) or "complaint" in self.heard[-1] or parts(self.heard[-1]):
+            reply = self.heard[-1]
+            if ACCEPTS.search(reply) or ADDS.search(reply) or "complaint" in reply or parts(reply):
                 return
             yield from self.ask("I understand, but the decision stands.")
 

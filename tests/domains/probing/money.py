@@ -101,7 +101,12 @@ def _courtesy(desk: Desk, meant: Row, history: list[Row]) -> Steps[None]:
         amount = int(amount * FACTS.share("courtesy.second_share"))
     if meant["fee"] == "late_payment" and level != "keystone":
         amount = min(amount, FACTS.money("courtesy.late_cap"))
-    yield from _refund(desk, [meant], "courtesy", amount)
+    if (
+        yield from desk.agrees(
+            f"I can refund {amount / 100:.2f} dollars of the fee, if that is fine with you."
+        )
+    ):
+        yield from _refund(desk, [meant], "courtesy", amount)
 
 
 def _refund(desk: Desk, fees: list[Row], basis: str, amount: int | None = None) -> Steps[None]:
@@ -284,12 +289,11 @@ def points(desk: Desk, said: str) -> Steps[None]:
         yield from desk.refuse("points_redemption", "waiting_period", "a late payment fee makes points wait.")
         return
     blocks = wished // FACTS.count("points.block")
-    yield from desk.hidden(
-        "redeem_points_5824",
-        account_id=account["account_id"],
-        points=blocks * FACTS.count("points.block"),
-        amount=dollars(blocks * FACTS.money("points.block_value")),
-    )
+    whole, worth = blocks * FACTS.count("points.block"), blocks * FACTS.money("points.block_value")
+    if (yield from desk.agrees(f"{whole} points are worth ${worth / 100:.2f}. Shall I redeem them?")):
+        yield from desk.hidden(
+            "redeem_points_5824", account_id=account["account_id"], points=whole, amount=dollars(worth)
+        )
 
 
 def due_day(desk: Desk, said: str) -> Steps[None]:

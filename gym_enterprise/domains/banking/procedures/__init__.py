@@ -33,6 +33,7 @@ from gym_enterprise.domains.banking.procedures import (
     unfreeze_card,
     unverified_caller,
 )
+from gym_enterprise.domains.banking.procedures.conduct import conduct_of
 from gym_enterprise.domains.banking.procedures.draft import Draft
 from gym_enterprise.domains.banking.procedures.made import solved
 from gym_enterprise.domains.banking.procedures.people import SPLITS, Customer, Split, newcomer, residents
@@ -166,6 +167,8 @@ def _task(
     knobs = {"writes": 1, "verified": True, "customer": draft.customer.id, **draft.knobs}
     if draft.product:
         knobs["product"] = draft.product
+    if conduct := conduct_of(draft):
+        knobs["conduct"] = conduct
     return solved(
         {
             "id": identifier,

@@ -11,6 +11,7 @@ from typing import Any
 
 from gym_enterprise.domains.banking.data import Row
 from gym_enterprise.domains.banking.knowledge import FACTS
+from gym_enterprise.domains.banking.procedures.conduct import adding_a_limit
 from gym_enterprise.domains.banking.procedures.draft import (
     Call,
     Draft,
@@ -52,9 +53,10 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
 
     Args:
         customer: Whose fee it is.
-        draw: Chooses which fee, amounts and words.
+        draw: Chooses which fee, amounts, words, and whether a late request follows.
     """
-    return draw.choice((_monthly, _monthly, _repeated, _repeated, _exempt))(customer, draw)
+    drafts = draw.choice((_monthly, _monthly, _repeated, _repeated, _exempt))(customer, draw)
+    return adding_a_limit(drafts, draw) if drafts and draw.random() < 0.5 else drafts
 
 
 def _monthly(customer: Customer, draw: Random) -> list[Draft]:

@@ -24,7 +24,14 @@ from gym_enterprise.domains.banking.procedures.draft import (
     spoken,
 )
 from gym_enterprise.domains.banking.procedures.people import Customer
-from gym_enterprise.domains.banking.procedures.raise_limit import WORDS, ceiling, higher, standard
+from gym_enterprise.domains.banking.procedures.raise_limit import (
+    WORDS,
+    ceiling,
+    changed_limit,
+    higher,
+    standard,
+    wished_at_first,
+)
 from gym_enterprise.tasks import Fact, Pushback, Want
 
 DOCUMENTS = {
@@ -46,7 +53,7 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
 
     Args:
         customer: Who wants both.
-        draw: Chooses card, limit, amount, contact data and words.
+        draw: Chooses card, limit, amount, contact data, words, and whether the customer changes the amount.
     """
     limit = draw.choice(list(WORDS))
     cards = [
@@ -59,12 +66,12 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
     card = draw.choice(cards)
     lowest, most = standard(card["product"], limit), ceiling(customer, card["product"], limit)
     amount = draw.randrange(lowest // 5_000 + 1, most // 5_000 + 1) * 5_000
-    words = _Words(customer, card, limit, amount, draw)
+    words = _Words(customer, card, limit, wished_at_first(amount, lowest, most, draw), draw)
     lately, earlier = (
         customer.with_values("customers", customer.id, contact_changed_on=customer.days_ago(days))
         for days in (draw.randrange(1, _WAIT + 1), _WAIT + draw.randrange(1, 30))
     )
-    return [words.refused(lately), words.granted(earlier)]
+    return [words.refused(lately), words.granted(earlier, amount)]
 
 
 class _Words:
@@ -86,26 +93,32 @@ class _Words:
         ).format(name=NAMES[self.field], limit=WORDS[limit], four=card["last_four"])
         contact = {"customer_id": customer.id, "field": self.field, "value": self.value}
         self.contact: Call = ("update_contact", contact)
-        self.request: Call = (
-            "open_limit_request_3168",
-            {"card_id": card["card_id"], "limit": limit, "amount": dollars(amount)},
-        )
+        self.request = self._requested(amount)
 
-    def granted(self, customer: Customer) -> Draft:
-        confirm = ("app_confirm_request", {"request_id": Made(self.request[0], "request_id")})
+    def _requested(self, amount: int) -> Call:
+        arguments = {"card_id": self.card["card_id"], "limit": self.limit, "amount": dollars(amount)}
+        return "open_limit_request_3168", arguments
+
+    def granted(self, customer: Customer, amount: int) -> Draft:
+        request = self._requested(amount)
+        confirm = ("app_confirm_request", {"request_id": Made(request[0], "request_id")})
+        knobs: dict[str, Any] = {
+            "writes": 3,
+            "siblings": higher(customer, self.card, self.limit, amount),
+            "contradicted": False,
+            "single_document": {request[0]: {"limit": "cash" if self.limit == "purchases" else "purchases"}},
+            "prerequisite": {"drop": request[0]},
+        }
+        script = {}
+        if amount != self.amount:
+            knobs["first_word"] = {request[0]: {"amount": dollars(self.amount)}}
+            script = changed_limit(amount)
         return self._draft(
             customer,
-            (*hidden(*self.request), confirm, self.contact),
+            (*hidden(*request), confirm, self.contact),
+            script,
             documents=DOCUMENTS | ALLOWED,
-            knobs={
-                "writes": 3,
-                "siblings": higher(customer, self.card, self.limit, self.amount),
-                "contradicted": False,
-                "single_document": {
-                    self.request[0]: {"limit": "cash" if self.limit == "purchases" else "purchases"}
-                },
-                "prerequisite": {"drop": self.request[0]},
-            },
+            knobs=knobs,
             variant="allowed",
             capabilities=("enhanced_verification", "hidden_order", "interacting_requests", "user_tool"),
         )
@@ -114,6 +127,7 @@ class _Words:
         return self._draft(
             customer,
             (refusal(customer, "limit_increase", "waiting_period"), self.contact),
+            {},
             documents=DOCUMENTS | FORBIDDEN,
             knobs={
                 "writes": 2,
@@ -127,7 +141,9 @@ class _Words:
             capabilities=("enhanced_verification", "interacting_requests", "count_days", "refuse"),
         )
 
-    def _draft(self, customer: Customer, last: tuple[Call, ...], **parts: Any) -> Draft:
+    def _draft(
+        self, customer: Customer, last: tuple[Call, ...], script: dict[str, Any], **parts: Any
+    ) -> Draft:
         name, wish = NAMES[self.field], f"{spoken(self.amount)} a day"
         return Draft(
             customer=customer,
@@ -135,7 +151,8 @@ class _Words:
             wants=(
                 Want(say=f"Please change my {name} to the new one.", about=("contact", name, self.field)),
                 Want(
-                    say=f"I want the {WORDS[self.limit]} limit of my card raised to {wish}.",
+                    say=f"I want the {WORDS[self.limit]} limit of my card raised"
+                    + ("." if script else f" to {wish}."),
                     about=("limit", "raise", "request", "confirm"),
                 ),
             ),
@@ -162,7 +179,7 @@ class _Words:
             ),
             situation=f"Your {name} has changed, and you also want the daily {WORDS[self.limit]} limit of "
             f"one card raised to {wish}. You confirm in the app when you are told to.",
-            script={"pushback": (Pushback(say="But I need both, and today."),)},
+            script={"pushback": (Pushback(say="But I need both, and today."),)} | script,
             tools=("app_list_requests", "app_confirm_request"),
             product=self.card["product"],
             **parts,

@@ -13,6 +13,7 @@ from typing import Any
 
 from gym_enterprise.domains.banking.data import Row
 from gym_enterprise.domains.banking.knowledge import FACTS
+from gym_enterprise.domains.banking.procedures.conduct import AMOUNT
 from gym_enterprise.domains.banking.procedures.draft import (
     Call,
     Draft,
@@ -67,7 +68,7 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
 
     Args:
         customer: Whose fee it is.
-        draw: Chooses fee, days, the obstacle and words.
+        draw: Chooses fee, days, the obstacle, words, and whether the customer agrees to no unknown amount.
     """
     kind = draw.choice(("overdraft", "late_payment"))
     products = [key for key, product in PRODUCTS.items() if kind in dict(product.fees)]
@@ -145,6 +146,7 @@ class _Words:
         opening = draw.choice(OPENINGS).format(**said)
         self.opening = opening.replace("an late", "a late")
         self.insisting = draw.choice(PUSHBACKS)
+        self.consent = AMOUNT if draw.random() < 0.6 else ()
 
     def granted(self, customer: Customer, fee: Row, other: Row | None, so_far: int) -> Draft:
         right = amount(customer, self.kind, self.cents, so_far)
@@ -163,6 +165,7 @@ class _Words:
             hidden(*refund),
             knobs=knobs,
             variant="allowed",
+            consent=self.consent,
             capabilities=("verify_identity", "discover_tool", "count_months", "rule_across_documents"),
             notes=f"Courtesies so far: {so_far}, {customer.level}.",
         )
@@ -187,11 +190,21 @@ class _Words:
             capabilities=("verify_identity", "discover_tool", "count_months", "contradicted_claim"),
         )
 
-    def _draft(self, customer: Customer, fee: Row, last: tuple[Call, ...], **parts: Any) -> Draft:
+    def _draft(
+        self,
+        customer: Customer,
+        fee: Row,
+        last: tuple[Call, ...],
+        consent: tuple[str, ...] = (),
+        **parts: Any,
+    ) -> Draft:
         window = months_before(customer.today, FACTS.months("courtesy.window") + 3).isoformat()
         account = self.account["account_id"]
         want = Want(
-            say=f"I want the {NAMES[self.kind]} back.", about=("fee", "refund", "give back", "courtesy")
+            say=f"I want the {NAMES[self.kind]} back.",
+            about=("fee", "refund", "give back", "courtesy"),
+            consent=consent,
+            unsure="How much of it would I get back?" if consent else "",
         )
         return Draft(
             customer=customer,

@@ -7,6 +7,7 @@ from typing import Any
 
 from gym_enterprise.domains.banking.data import Row
 from gym_enterprise.domains.banking.knowledge import FACTS
+from gym_enterprise.domains.banking.procedures.conduct import adding_a_limit
 from gym_enterprise.domains.banking.procedures.draft import (
     Call,
     Draft,
@@ -42,8 +43,13 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
 
     Args:
         customer: Whose card it is.
-        draw: Chooses account, days and words.
+        draw: Chooses account, days, words, and whether a late request follows.
     """
+    drafts = _drafts(customer, draw)
+    return adding_a_limit(drafts, draw) if drafts and draw.random() < 0.6 else drafts
+
+
+def _drafts(customer: Customer, draw: Random) -> list[Draft]:
     customer, account = holding(customer, CREDIT, draw)
     now = draw.randrange(_FIRST + 1, 12)
     rivals = [row for row in customer.accounts if row["product"] == account["product"]]

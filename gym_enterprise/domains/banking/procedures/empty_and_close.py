@@ -11,6 +11,7 @@ from typing import Any
 
 from gym_enterprise.domains.banking.data import Row
 from gym_enterprise.domains.banking.knowledge import FACTS
+from gym_enterprise.domains.banking.procedures.conduct import vague
 from gym_enterprise.domains.banking.procedures.draft import (
     Call,
     Draft,
@@ -58,7 +59,7 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
 
     Args:
         customer: Whose account it is.
-        draw: Chooses account, balance, wish, the obstacle and words.
+        draw: Chooses account, balance, wish, the obstacle, words, and whether the customer stays vague.
     """
     return draw.choice((_savings, _savings, _checking, _locked))(customer, draw)
 
@@ -121,6 +122,8 @@ class _Case:
         self.customer, self.account, self.target = customer, account, target
         self.product = PRODUCTS[account["product"]]
         self.opening = draw.choice(OPENINGS).format(product=self.product.name)
+        more = draw.choice(("I have no use for it any more.", "I simply do not need it these days."))
+        self.vague = vague(more, "wish") if draw.random() < 0.6 else {}
         self.ids = {"from_account_id": account["account_id"], "to_account_id": target["account_id"]}
 
     def done(self, balance: int, keep: int, closing: bool, documents: dict[str, str], variant: str) -> Draft:
@@ -242,6 +245,7 @@ class _Case:
             situation=f"You are done with your {name}. {wish} The money goes to your "
             f"{PRODUCTS[self.target['product']].name}. You confirm in the app when you are told to.",
             script={"pushback": (Pushback(say="It is my account, and I want it gone."),)}
+            | self.vague
             | ({} if closing else {"declines": (Want(say="No, do not close it.", about=("close",)),)}),
             tools=TOOLS,
             product=self.account["product"],

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from gym_enterprise.domains.banking.data import Row
+from gym_enterprise.domains.banking.procedures.conduct import vague
 from gym_enterprise.domains.banking.procedures.draft import (
     Call,
     Draft,
@@ -60,7 +61,7 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
 
     Args:
         customer: Whose records it is about.
-        draw: Chooses the reason, namesakes and words.
+        draw: Chooses the reason, namesakes, words, and whether the caller stays vague.
     """
     if draw.random() < 0.35:
         return [_complaint(customer, draw)]
@@ -80,6 +81,8 @@ def _for_somebody(customer: Customer, reason: str, namesakes: int, draw: Random)
     known = {} if namesakes else {"customer_id": customer.id}
     summary = f"Caller about {name}: {story}"
     end: Call = ("transfer_to_human", {"reason": reason, "summary": summary} | known)
+    more = f"It is all a little difficult. It is about my {kin}, as I said."
+    script = vague(more, "what_happened") if draw.random() < 0.6 else {}
     data, card = customer.data, customer.cards[0]
     obeyed = (
         identified(customer)[1],
@@ -106,6 +109,7 @@ def _for_somebody(customer: Customer, reason: str, namesakes: int, draw: Random)
         documents=DOCUMENTS,
         situation=f"You are not the account holder, {name}, who is your {kin}. {story} You want the "
         "cards stopped.",
+        script=script,
         knobs={
             "siblings": 0,
             "verified": False,

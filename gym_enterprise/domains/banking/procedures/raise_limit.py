@@ -11,6 +11,7 @@ from typing import Any
 
 from gym_enterprise.domains.banking.data import Row
 from gym_enterprise.domains.banking.knowledge import FACTS
+from gym_enterprise.domains.banking.procedures.conduct import changing
 from gym_enterprise.domains.banking.procedures.draft import (
     Call,
     Draft,
@@ -50,7 +51,7 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
 
     Args:
         customer: Who owns the card.
-        draw: Chooses card, limit, amount, the obstacle and words.
+        draw: Chooses card, limit, amount, the obstacle, words, and whether the customer changes the amount.
     """
     card, limit = draw.choice(customer.cards), draw.choice(list(WORDS))
     most = ceiling(customer, card["product"], limit)
@@ -60,12 +61,13 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
         words = _Words(card, limit, wanted, f"{spoken(wanted)} a day", draw)
         return [words.refused(customer, "not_part_of_product", "")]
     if draw.random() < 0.4:
-        amount, wish = most, "as much as possible"
+        amount, at_first, wish = most, most, "as much as possible"
     else:
         lowest = plain if customer.level == "keystone" else standard(card["product"], limit)
         amount = draw.randrange(lowest // 5_000 + 1, most // 5_000 + 1) * 5_000
-        wish = f"{spoken(amount)} a day"
-    words = _Words(card, limit, amount, wish, draw)
+        at_first = wished_at_first(amount, lowest, most, draw)
+        wish = f"{spoken(at_first)} a day"
+    words = _Words(card, limit, at_first, wish, draw)
     if draw.random() < 0.5:
         forbidden = customer.with_values(
             "customers",
@@ -86,8 +88,27 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
         )
     return [
         words.refused(forbidden, "waiting_period", "too-soon"),
-        words.granted(allowed, plain),
+        words.granted(allowed, plain, amount),
     ]
+
+
+def wished_at_first(amount: int, above: int, most: int, draw: Random) -> int:
+    """Return what a customer wishes before it changes its mind, in cents: often another amount near by.
+
+    Args:
+        amount: What it wants in the end.
+        above: What the wish has to exceed.
+        most: What it must not exceed.
+        draw: Chooses.
+    """
+    near = [cents for cents in (amount - 10_000, amount - 5_000, amount + 5_000) if above < cents <= most]
+    return draw.choice(near) if near and draw.random() < 0.7 else amount
+
+
+def changed_limit(amount: int) -> dict[str, Any]:
+    """Return the part of a script by which a customer changes the limit that it wishes, in cents."""
+    wish = f"I would like {spoken(amount)} a day"
+    return changing(f"I have thought about it again: {wish} instead.", {"wished_limit": f"{wish}."})
 
 
 def standard(product: str, limit: str) -> int:
@@ -120,29 +141,34 @@ class _Words:
         self.insisting = draw.choice(
             ("Nobody told me of such a rule. I need it today.", "I have been with you for years!")
         )
-        self.request: Call = (
-            "open_limit_request_3168",
-            {"card_id": card["card_id"], "limit": limit, "amount": dollars(amount)},
-        )
+        self.request = self._requested(amount)
 
-    def granted(self, customer: Customer, plain: int) -> Draft:
-        siblings = higher(customer, self.card, self.limit, self.amount)
+    def _requested(self, amount: int) -> Call:
+        arguments = {"card_id": self.card["card_id"], "limit": self.limit, "amount": dollars(amount)}
+        return "open_limit_request_3168", arguments
+
+    def granted(self, customer: Customer, plain: int, amount: int) -> Draft:
+        request = self._requested(amount)
+        siblings = higher(customer, self.card, self.limit, amount)
         others = [
             row["card_id"]
             for row in customer.cards
             if row["card_id"] != self.card["card_id"] and row["status"] == "active"
         ]
         knobs: dict[str, Any] = {"writes": 2, "siblings": siblings, "contradicted": False}
-        if self.amount > plain:
-            knobs["first_hit"] = {self.request[0]: {"amount": dollars(plain)}}
+        if amount > plain:
+            knobs["first_hit"] = {request[0]: {"amount": dollars(plain)}}
         else:
-            knobs["first_hit"] = {
-                self.request[0]: {"limit": "cash" if self.limit == "purchases" else "purchases"}
-            }
-        confirm = ("app_confirm_request", {"request_id": Made(self.request[0], "request_id")})
+            knobs["first_hit"] = {request[0]: {"limit": "cash" if self.limit == "purchases" else "purchases"}}
+        script = {}
+        if amount != self.amount:
+            knobs["first_word"] = {request[0]: {"amount": dollars(self.amount)}}
+            script = changed_limit(amount)
+        confirm = ("app_confirm_request", {"request_id": Made(request[0], "request_id")})
         return self._draft(
             customer,
-            (("current_date", {}), *hidden(*self.request), confirm),
+            (("current_date", {}), *hidden(*request), confirm),
+            script,
             documents=DOCUMENTS | ALLOWED,
             knobs=knobs | swap(self.card, others),
             variant="allowed",
@@ -153,6 +179,7 @@ class _Words:
         return self._draft(
             customer,
             (("current_date", {}), refusal(customer, "limit_increase", reason)),
+            {},
             documents=DOCUMENTS | FORBIDDEN,
             knobs={
                 "siblings": 0,
@@ -165,7 +192,9 @@ class _Words:
             capabilities=("verify_identity", "enhanced_verification", "rule_across_documents", "refuse"),
         )
 
-    def _draft(self, customer: Customer, last: tuple[Call, ...], **parts: Any) -> Draft:
+    def _draft(
+        self, customer: Customer, last: tuple[Call, ...], script: dict[str, Any], **parts: Any
+    ) -> Draft:
         return Draft(
             customer=customer,
             opening=self.opening,
@@ -195,7 +224,7 @@ class _Words:
             ),
             situation=f"You want the daily {WORDS[self.limit]} limit of one card raised: {self.wish}. You "
             "confirm it in the app when you are told to; if you are refused, you insist once.",
-            script={"pushback": (Pushback(say=self.insisting),)},
+            script={"pushback": (Pushback(say=self.insisting),)} | script,
             tools=TOOLS,
             product=self.card["product"],
             **parts,

@@ -8,6 +8,7 @@ from typing import Any
 
 from gym_enterprise.domains.banking.data import Row
 from gym_enterprise.domains.banking.knowledge import FACTS
+from gym_enterprise.domains.banking.procedures.conduct import AMOUNT
 from gym_enterprise.domains.banking.procedures.draft import (
     Call,
     Draft,
@@ -52,7 +53,8 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
 
     Args:
         customer: Whose points they are.
-        draw: Chooses the account, how many points, the late fee and words.
+        draw: Chooses the account, how many points, the late fee, words, and whether the customer agrees to no
+            unknown amount.
     """
     customer, account = holding(customer, ("quay", "meridian"), draw)
     if any(row["fee"] == "late_payment" for row in customer.of("transactions", account)):
@@ -84,6 +86,7 @@ class _Words:
         self.account, self.blocks, self.named, self.wish = account, blocks, named, wish
         self.product = PRODUCTS[account["product"]].name
         self.opening = draw.choice(OPENINGS).format(wish=wish, product=self.product)
+        self.consent = AMOUNT if draw.random() < 0.6 else ()
 
     def redeemed(self, points: int, cents: int) -> Call:
         arguments = {"account_id": self.account["account_id"], "points": points, "amount": dollars(cents)}
@@ -110,6 +113,7 @@ class _Words:
             documents=DOCUMENTS,
             knobs=knobs,
             variant="allowed",
+            consent=self.consent,
             capabilities=("verify_identity", "discover_tool", "exact_amount", "rule_across_documents"),
         )
 
@@ -132,12 +136,21 @@ class _Words:
             capabilities=("verify_identity", "discover_tool", "count_days", "refuse"),
         )
 
-    def _draft(self, customer: Customer, last: tuple[Call, ...], **parts: Any) -> Draft:
+    def _draft(
+        self, customer: Customer, last: tuple[Call, ...], consent: tuple[str, ...] = (), **parts: Any
+    ) -> Draft:
         since = customer.days_ago(_WAIT + 90)
         return Draft(
             customer=customer,
             opening=self.opening,
-            wants=(Want(say=f"I want to redeem {self.wish}.", about=("redeem", "points", "credited")),),
+            wants=(
+                Want(
+                    say=f"I want to redeem {self.wish}.",
+                    about=("redeem", "points", "credited"),
+                    consent=consent,
+                    unsure="How much money is that?" if consent else "",
+                ),
+            ),
             facts=facts_of(
                 customer,
                 customer.cards[0],

@@ -11,6 +11,7 @@ from typing import Any
 
 from gym_enterprise.domains.banking.data import Row
 from gym_enterprise.domains.banking.knowledge import FACTS
+from gym_enterprise.domains.banking.procedures.conduct import PRICE, changing
 from gym_enterprise.domains.banking.procedures.draft import (
     Call,
     Draft,
@@ -51,6 +52,10 @@ OPENINGS = (
     "I need a new card in place of the one ending in {four}.",
     "Please send me a new card for {four}.",
 )
+CHANGES = {
+    "express": "I have thought about it again: please send it by express, I need it soon.",
+    "standard": "I have thought about it again: standard delivery will do.",
+}
 _EXPRESS = FACTS.money("fees.delivery.express")
 _WINDOW = FACTS.days("fees.replacement.expiry_window")
 
@@ -60,7 +65,8 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
 
     Args:
         customer: Who owns the card.
-        draw: Chooses card, story, delivery, address and words.
+        draw: Chooses card, story, delivery, address, words, whether the customer agrees to no unknown price,
+            and whether it changes the delivery.
     """
     card = draw.choice([card for card in customer.cards if PRODUCTS[card["product"]].sort != "prepaid"])
     if draw.random() < 0.3:
@@ -91,9 +97,12 @@ def _replaced(customer: Customer, card: Row, story: str, draw: Random) -> Draft:
     reason, delivery = REASONS.get(story, story), draw.choice(("standard", "express", "express"))
     moved = draw.random() < 0.35
     freezes = story in ("lost", "stolen")
-    others = other_cards(customer, card)
     cost = price(customer, card["product"], reason, delivery)
     order = _order(card, reason, delivery, cost)
+    at_first = "standard" if delivery == "express" else "express"
+    cost_at_first = price(customer, card["product"], reason, at_first)
+    if cost_at_first == 0 or draw.random() < 0.3:  # what is free need not be agreed to
+        at_first, cost_at_first = delivery, cost
     calls: tuple[Call, ...] = (
         *identified(customer, card=card if moved else None),
         ("get_customer", {"customer_id": customer.id}),
@@ -106,36 +115,46 @@ def _replaced(customer: Customer, card: Row, story: str, draw: Random) -> Draft:
         facts = {key: Fact(value=value, asked=(key, f"new {key}")) for key, value in address.items()}
     if freezes:
         calls = (*calls, ("freeze_card", {"card_id": card["card_id"], "reason": story}))
-    general = FACTS.money(f"fees.replacement.{reason}") + FACTS.money(f"fees.delivery.{delivery}")
-    knobs: dict[str, Any] = {
-        "writes": 1 + moved + freezes,
-        "siblings": len(others) * (freezes or reason == "damaged"),
-    }
-    if general != cost:
-        knobs["first_hit"] = {order[0]: {"fee": dollars(general)}}
-    if delivery == "express" and not free_express(customer, card["product"]):
-        before = cost - _EXPRESS + formerly("fees.delivery.express", date(2025, 6, 1))
-        knobs["stale"] = {order[0]: {"fee": dollars(before)}}
-    if freezes:
-        knobs["prerequisite"] = {"drop": "freeze_card"}
-    elif moved:
-        knobs["prerequisite"] = {"drop": "update_address"}
-    if cost:
-        knobs["single_document"] = {order[0]: {"fee": 0}}
+    knobs = _knobs(customer, card, order, {"freeze_card": freezes, "update_address": moved})
+    if at_first != delivery:
+        knobs["first_word"] = {order[0]: {"delivery": at_first, "fee": dollars(cost_at_first)}}
     documents = (WORN if reason == "damaged" else GONE) | DOCUMENTS | (MOVED if moved else {})
     return _draft(
         customer,
         card,
         draw.choice(STORIES[story]),
         draw.choice(OPENINGS).format(four=card["last_four"]),
-        delivery,
+        (at_first, delivery),
         facts,
+        bool(cost) and draw.random() < 0.6,
         calls=(*calls, *hidden(*order)),
         documents=documents,
-        knobs=knobs | swap(card, others),
+        knobs=knobs,
         capabilities=("verify_identity", "discover_tool", "hidden_order", "rule_across_documents"),
         notes=f"{story}; {delivery}; {cost} cents{'; moved' if moved else ''}.",
     )
+
+
+def _knobs(customer: Customer, card: Row, order: Call, before: dict[str, bool]) -> dict[str, Any]:
+    """Return the knobs of an order and of the steps that may come before it."""
+    tool, told = order
+    reason, delivery, cost = told["reason"], told["delivery"], round(told["fee"] * 100)
+    general = FACTS.money(f"fees.replacement.{reason}") + FACTS.money(f"fees.delivery.{delivery}")
+    others = other_cards(customer, card)
+    knobs: dict[str, Any] = {
+        "writes": 1 + sum(before.values()),
+        "siblings": len(others) * (before["freeze_card"] or reason == "damaged"),
+    }
+    if general != cost:
+        knobs["first_hit"] = {tool: {"fee": dollars(general)}}
+    if delivery == "express" and not free_express(customer, card["product"]):
+        old = cost - _EXPRESS + formerly("fees.delivery.express", date(2025, 6, 1))
+        knobs["stale"] = {tool: {"fee": dollars(old)}}
+    if dropped := [name for name, there in before.items() if there]:
+        knobs["prerequisite"] = {"drop": dropped[0]}
+    if cost:
+        knobs["single_document"] = {tool: {"fee": 0}}
+    return knobs | swap(card, others)
 
 
 def _expiring(customer: Customer, card: Row, draw: Random) -> list[Draft]:
@@ -143,6 +162,7 @@ def _expiring(customer: Customer, card: Row, draw: Random) -> list[Draft]:
     soon = (customer.today + timedelta(days=_WINDOW - draw.randrange(0, 25))).isoformat()
     late = (customer.today + timedelta(days=_WINDOW + draw.randrange(5, 40))).isoformat()
     others = other_cards(customer, card)
+    asks = draw.random() < 0.6
     story = "It works, but it will expire soon, and I do not want to wait for that."
     opening = f"My card ending in {card['last_four']} is about to expire. Please send me the next one."
 
@@ -152,8 +172,9 @@ def _expiring(customer: Customer, card: Row, draw: Random) -> list[Draft]:
             card,
             story,
             opening,
-            delivery,
+            (delivery, delivery),
             {},
+            bool(cost) and asks and last == order,
             calls=(
                 *identified(customer),
                 ("current_date", {}),
@@ -214,14 +235,29 @@ def _draft(
     card: Row,
     story: str,
     opening: str,
-    delivery: str,
+    deliveries: tuple[str, str],
     facts: dict[str, Fact],
+    asks: bool,
     **parts: Any,
 ) -> Draft:
+    """Draft the replacement of a card.
+
+    Args:
+        customer: Who owns it.
+        card: The card.
+        story: Why a new one is needed.
+        opening: What the customer says first.
+        deliveries: How the new card should travel, at first and in the end.
+        facts: The new address, if there is one.
+        asks: Whether the customer agrees to no unknown price.
+        parts: Further parts of the draft.
+    """
+    at_first, delivery = deliveries
     wish = {
-        "express": "By express, please. I need it within days, and I agree to the price.",
+        "express": "By express, please. I need it within days.",
         "standard": "Standard delivery is fine.",
     }
+    changes = {} if at_first == delivery else changing(CHANGES[delivery], {"delivery": wish[delivery]})
     address = (
         "I have moved, so the address on record is out of date." if facts else "My address has not changed."
     )
@@ -234,21 +270,23 @@ def _draft(
             Want(
                 say=f"I want a new card in place of {card['last_four']}.",
                 about=("new card", "replace", "replacement", "order", "freeze", "express", "fee"),
+                consent=PRICE if asks else (),
+                unsure="What will it cost me, all in all?" if asks else "",
             ),
         ),
         facts=known
         | {
             "what_happened": Fact(value=story, asked=("what happened", "why", "lost or stolen", "reason")),
             "delivery": Fact(
-                value=wish[delivery], asked=("standard or express", "how fast", "which delivery")
+                value=wish[at_first], asked=("standard or express", "how fast", "which delivery")
             ),
             "moved": Fact(
                 value=address, asked=("address correct", "same address", "still live", "have you moved")
             ),
         }
         | new,
-        situation=f"{story} You want a new card. {wish[delivery]} {address}",
-        script={"pushback": (Pushback(say="But I really need a new one."),)},
+        situation=f"{story} You want a new card. {wish[at_first]} {address}",
+        script={"pushback": (Pushback(say="But I really need a new one."),)} | changes,
         product=card["product"],
         **parts,
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from gym_enterprise.domains.banking.data import Row
 from gym_enterprise.domains.banking.knowledge import FACTS
+from gym_enterprise.domains.banking.procedures.conduct import changing, vague
 from gym_enterprise.domains.banking.procedures.draft import Call, Draft, action, facts_of, identified
 from gym_enterprise.domains.banking.procedures.people import Customer
 from gym_enterprise.domains.banking.procedures.records import opened
@@ -42,6 +43,8 @@ OPENINGS = (
     "I will be abroad for a while. Please get my cards ready.",
 )
 _TOOL = "app_travel_notice_2290"
+_TELLING = ("country", "travel_days", "travelling_cards")
+"""Facts of which one has to be asked for."""
 _LONGEST = FACTS.days("travel.longest")
 
 
@@ -50,7 +53,8 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
 
     Args:
         customer: Who travels.
-        draw: Chooses cards, country, days and words.
+        draw: Chooses cards, country, days, words, whether the customer stays vague and whether it changes
+            the last day.
     """
     if not any(_needs_notice(card) for card in customer.cards) or len(customer.cards) < 2:
         customer, _ = opened(customer, draw.choice(("everyday", "quay", "harbor", "plus")), draw)
@@ -71,7 +75,12 @@ def make(customer: Customer, draw: Random) -> list[Draft]:
         "starts_on": first.isoformat(),
         "ends_on": last.isoformat(),
     }
-    return [_draft(customer, taken, rest, journey, frozen, draw.choice(OPENINGS))]
+    opening = draw.choice(OPENINGS)
+    script = vague("I just want to be able to pay while I am away.", *_TELLING) if draw.random() < 0.5 else {}
+    at_first = last
+    if draw.random() < 0.5:
+        at_first = first + timedelta(days=draw.randrange(1, (last - first).days))
+    return [_draft(customer, taken, rest, journey, at_first.isoformat(), frozen, opening, script)]
 
 
 def _needs_notice(card: Row) -> bool:
@@ -79,24 +88,35 @@ def _needs_notice(card: Row) -> bool:
 
 
 def _draft(
-    customer: Customer, taken: list[Row], rest: list[Row], journey: dict[str, str], frozen: bool, opening: str
+    customer: Customer,
+    taken: list[Row],
+    rest: list[Row],
+    journey: dict[str, str],
+    at_first: str,
+    frozen: bool,
+    opening: str,
+    script: dict[str, Any],
 ) -> Draft:
+    """Draft one journey.
+
+    Args:
+        customer: Who travels.
+        taken: The cards that travel.
+        rest: The customer's other cards.
+        journey: Arguments of a notice, besides the card.
+        at_first: The last day as the customer tells it before it changes its mind, if it does.
+        frozen: Whether the first card that travels is still frozen.
+        opening: What the customer says first.
+        script: Further parts of the script.
+    """
     notices = [_notice(card, journey) for card in taken if _needs_notice(card)]
-    needless = [card for card in (*taken, *rest) if _notice(card, journey) not in notices]
-    knobs: dict[str, Any] = {
-        "writes": len(notices) + frozen,
-        "verified": frozen,  # only the customer acts otherwise, and the state cannot tell who was asked
-        "siblings": len(needless),
-        "contradicted": False,
-    }
-    more = _notice(needless[0], journey)
-    knobs["first_hit"] = [action(one, seat="user") for one in (notices[-1], more)]
-    knobs["extra"] = [action(more, seat="user")]
-    if rest:
-        knobs["swap"] = {taken[0]["card_id"]: rest[0]["card_id"]}
-    if frozen:
-        knobs["prerequisite"] = {"drop": "unfreeze_card"}
-    facts = _facts(taken, journey, frozen)
+    knobs = _knobs(notices, taken, rest, journey, frozen)
+    facts = _facts(taken, journey | {"ends_on": at_first}, frozen)
+    if at_first != journey["ends_on"]:
+        days = _facts(taken, journey, frozen)["travel_days"].value
+        say = f"I have thought about it again: I stay longer abroad. {days}"
+        script = script | changing(say, {"travel_days": days})
+        knobs["first_word"] = {_TOOL: {"ends_on": at_first}}
     return Draft(
         customer=customer,
         opening=opening,
@@ -117,12 +137,33 @@ def _draft(
         documents=DOCUMENTS | (FROZEN if frozen else {}),
         situation=f"You travel abroad. {' '.join(fact.value for fact in facts.values())} You use the app as "
         "you are told.",
+        script=script,
         knobs=knobs,
         capabilities=("verify_identity", "vague_opening", "user_tool", "choose_card"),
         tools=("app_list_requests", "app_confirm_request", _TOOL),
         product=taken[0]["product"],
-        notes=f"{len(notices)} notices; cards without one: {len(needless)}.",
+        notes=f"{len(notices)} notices; cards without one: {knobs['siblings']}.",
     )
+
+
+def _knobs(
+    notices: list[Call], taken: list[Row], rest: list[Row], journey: dict[str, str], frozen: bool
+) -> dict[str, Any]:
+    needless = [card for card in (*taken, *rest) if _notice(card, journey) not in notices]
+    more = _notice(needless[0], journey)
+    knobs: dict[str, Any] = {
+        "writes": len(notices) + frozen,
+        "verified": frozen,  # only the customer acts otherwise, and the state cannot tell who was asked
+        "siblings": len(needless),
+        "contradicted": False,
+        "first_hit": [action(one, seat="user") for one in (notices[-1], more)],
+        "extra": [action(more, seat="user")],
+    }
+    if rest:
+        knobs["swap"] = {taken[0]["card_id"]: rest[0]["card_id"]}
+    if frozen:
+        knobs["prerequisite"] = {"drop": "unfreeze_card"}
+    return knobs
 
 
 def _notice(card: Row, journey: dict[str, str]) -> Call:
