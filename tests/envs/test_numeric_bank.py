@@ -84,8 +84,11 @@ def test_a_bank_task_is_solved_by_entries_of_the_menu_alone_however_the_customer
 
 
 def test_a_tool_that_only_documents_name_is_found_unlocked_and_used_for_a_bank_task(tmp_path):
-    *_, made = procedures.tasks(5, 2, ["due_day"], research=False)
-    assert made.id == "due_day-train-newcomers-5-0-allowed"
+    made = next(
+        made
+        for made in procedures.tasks(5, 20, ["due_day"], research=False)
+        if made.reference[-1].name == "set_due_day_3316" and not made.user.script.later
+    )
     view = bank(tmp_path / "tasks.jsonl", made, asks=["wished day"], topics=["change the day of payment"])
     view.reset(seed=0)
     take(view, "call kb_search values 1")
