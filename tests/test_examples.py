@@ -6,12 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def run(name: str) -> str:
+def run(name: str, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / name)],
+        [sys.executable, str(EXAMPLES / name), *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -52,6 +54,19 @@ def test_an_evaluation_tells_an_agent_that_only_talks_from_the_oracle() -> None:
     assert "talks: pass@1 0.0%" in output
     assert "oracle: pass@1 100.0%" in output
     assert "graded again: 0 differ" in output
+
+
+@pytest.mark.slow
+def test_ppo_learns_for_a_moment_goes_on_when_started_again_and_draws_its_curve(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("matplotlib")
+    runs = str(tmp_path / "runs")
+    first = run("ppo_numeric.py", "--steps", "2000", "--out", runs)
+    assert "held out: freeze_card 0.0%, lower_limit 0.0%" in first  # nothing is learned yet
+    assert "goes on after update 1," in run("ppo_numeric.py", "--steps", "4000", "--out", runs)
+    table = run("ppo_numeric.py", "--plot", str(tmp_path / "curve.png"), "--out", runs)
+    assert table.splitlines()[-1].startswith("| 1 | 0.0 % |")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_every_example_is_tested() -> None:

@@ -96,12 +96,12 @@ class raw_env(Staged, AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc]
 
     def observation_space(self, agent: str) -> Dict:
         """Return the observation space of an agent, the same object every time."""
-        _seat(agent)
+        seat_of(agent)
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> ActionSpace:
         """Return the action space of an agent, the same object every time."""
-        _seat(agent)
+        seat_of(agent)
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -148,7 +148,7 @@ class raw_env(Staged, AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc]
 
     def observe(self, agent: str) -> dict[str, Any]:
         """Return what an agent sees, at any time: its whole history."""
-        return dict(self.episode.observe(_seat(agent)))
+        return dict(self.episode.observe(seat_of(agent)))
 
     def state(self) -> dict[str, Any]:
         """Return a digest of the whole situation, the database included; privileged, for central critics.
@@ -172,7 +172,7 @@ class raw_env(Staged, AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc]
 
     def tools(self, agent: str) -> list[dict[str, Any]]:
         """Return the tools that an agent is told of, in OpenAI's function format; a fresh list."""
-        return self._stage.tools(_seat(agent))
+        return self._stage.tools(seat_of(agent))
 
     # -- inside ---------------------------------------------------------------------------------------
 
@@ -211,7 +211,8 @@ def parallel_env(domain: str | Domain, **arguments: Any) -> ParallelEnv:
     return turn_based_aec_to_parallel(env(domain, **arguments))
 
 
-def _seat(agent: str) -> Seat:
+def seat_of(agent: str) -> Seat:
+    """Return the seat of a PettingZoo agent."""
     if agent not in PLAYERS:
         raise UsageError(f"there is no agent {agent!r}; agents: {', '.join(PLAYERS)}")
     return PLAYERS[agent]

@@ -150,15 +150,6 @@ class SingleAgentEnv(Staged, gymnasium.Env[dict[str, Any], Any]):
 
     # -- beyond Gymnasium -----------------------------------------------------------------------------
 
-    @property
-    def strict(self) -> bool:
-        """Whether an action that is not one raises `InvalidAction`."""
-        return self._stage.strict
-
-    @strict.setter
-    def strict(self, strict: bool) -> None:
-        self._stage.strict = strict
-
     def check(self, action: Any) -> None:
         """Raise what `step` would raise for an action that is not one; it is not taken."""
         self._stage.check(self.role, action)

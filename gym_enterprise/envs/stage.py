@@ -70,7 +70,7 @@ class Stage:
         """The episode under way, or over; None before the first reset and after `close`."""
         self.spaces = {seat: ActionSpace(self.domain.toolset(seat).listed) for seat in SEATS}
         """The action space of each seat, the same for every task."""
-        self._max_steps = max_steps
+        self.max_steps = max_steps
         self._tasks = select_tasks(self.domain, tasks)
         self._fixed = None if task_id is None else self._find(task_id)
         self._masks: dict[Seat, Mask] = {}
@@ -100,7 +100,7 @@ class Stage:
         seed = int(rng.integers(2**63))
         task = task or self._tasks[index]
         if self.episode is None:
-            self.episode = Episode(self.domain, task, max_steps=self._max_steps)
+            self.episode = Episode(self.domain, task, max_steps=self.max_steps)
         else:
             self.episode.reset(task)
         self._open_masks()
@@ -226,7 +226,7 @@ class Stage:
         self.strict, self.spaces, self._shown = state["strict"], state["spaces"], state["shown"]
         if state["episode"] is not None:
             task_id, snapshot = state["episode"]
-            self.episode = Episode(self.domain, self._find(task_id), max_steps=self._max_steps)
+            self.episode = Episode(self.domain, self._find(task_id), max_steps=self.max_steps)
             self.episode.restore(snapshot)
             self._open_masks()
 
@@ -253,6 +253,20 @@ class Staged:
     def domain(self) -> Domain:
         """The domain."""
         return self._stage.domain
+
+    @property
+    def max_steps(self) -> int:
+        """The budget of steps that players can know: the environment's or the domain's, not a task's."""
+        return self._stage.max_steps or self._stage.domain.max_steps
+
+    @property
+    def strict(self) -> bool:
+        """Whether an action that is not one raises `InvalidAction`."""
+        return self._stage.strict
+
+    @strict.setter
+    def strict(self, strict: bool) -> None:
+        self._stage.strict = strict
 
     def grade(self) -> Grade:
         """Grade the episode as it stands: reward, reason, diff; privileged."""

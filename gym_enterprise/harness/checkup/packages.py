@@ -38,6 +38,9 @@ EXTRAS = (
     Extra("safetensors", "train", "checkpoints of training"),
     Extra("peft", "train", "training with adapters"),
     Extra("matplotlib", "train", "plots of a training run"),
+    Extra("torchrl", "rl", "the gym as numbers (NumericView) in TorchRL"),
+    Extra("supersuit", "rl", "the same in SuperSuit"),
+    Extra("tianshou", "rl", "the same in Tianshou"),
 )
 
 _REQUIREMENT = re.compile(
