@@ -82,9 +82,10 @@ class SentenceEncoder:
         return f"{self.folder.resolve().name} {digest.hexdigest()}"
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return the model's vectors, float32, shape [texts, dimensions]."""
+        """Return float32 vectors, shape [texts, dimensions]; half a surrogate pair is read as "?"."""
+        whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
         with self._lock:
-            found = self._model.encode(list(texts), convert_to_numpy=True, show_progress_bar=False)
+            found = self._model.encode(whole, convert_to_numpy=True, show_progress_bar=False)
         vectors: Vectors = np.asarray(found, dtype=np.float32)
         return vectors
 

@@ -46,6 +46,11 @@ def test_a_question_in_other_words_finds_its_document(
     assert make_retriever(name, DOCUMENTS).search(query, 1)[0].document_id == best
 
 
+def test_half_a_surrogate_pair_in_a_query_is_no_error(model: SentenceEncoder) -> None:
+    retriever = DenseRetriever(DOCUMENTS, model)
+    assert retriever.search("a lost card \ud800", 3) == retriever.search("a lost card ?", 3)
+
+
 def test_the_vectors_are_those_of_the_published_model(model: SentenceEncoder) -> None:
     """The example, and the similarities, of the quickstart of sentence-transformers' documentation."""
     sentences = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
