@@ -110,6 +110,11 @@ class Domain:
     def retriever(self) -> Retriever:
         """What ranks the documents; the default is made at first use."""
         if not isinstance(self._retriever, str):
+            if not callable(getattr(self._retriever, "search", None)):
+                raise UsageError(
+                    f"domain {self.name!r}: retriever is {self._retriever!r}; give one of "
+                    f"{', '.join(RETRIEVALS)}, or an object with a method search(query, k)"
+                )
             return self._retriever
         try:
             return make_retriever(self._retriever, self.documents)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,9 +83,10 @@ class SentenceEncoder:
         return f"{self.folder.resolve().name} {digest.hexdigest()}"
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return the model's vectors, float32, shape [texts, dimensions]."""
+        """Return float32 vectors, shape [texts, dimensions]; half a surrogate pair is read as "?"."""
+        whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
         with self._lock:
-            found = self._model.encode(list(texts), convert_to_numpy=True, show_progress_bar=False)
+            found = self._model.encode(whole, convert_to_numpy=True, show_progress_bar=False)
         vectors: Vectors = np.asarray(found, dtype=np.float32)
         return vectors
 
@@ -95,11 +97,20 @@ class SentenceEncoder:
 
         shown = logging.is_progress_bar_enabled()
         logging.disable_progress_bar()
+        if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+            os.register_at_fork(after_in_child=self._alone)
         try:
             return SentenceTransformer(str(self.folder), device=self.device, local_files_only=True)
         finally:
             if shown:
                 logging.enable_progress_bar()
+
+    def _alone(self) -> None:
+        """Make a forked child's encoder usable: the threads of its parent are not there to wait for."""
+        import torch
+
+        torch.set_num_threads(1)
+        self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SentenceEncoder, (self.folder, self.device)

@@ -252,3 +252,27 @@ def test_values_of_newcomers_keep_the_rules_of_the_records():
         assert len(set(digits)) == len(digits) in (1, 2)
         assert all("2023-01-01" <= card["issued_on"] <= "2025-06-30" for card in customer.cards)
         assert customer.data["joined_on"] <= min(row["opened_on"] for row in customer.rows["accounts"])
+
+
+def test_who_wants_an_account_closed_does_not_ask_for_the_money_as_a_request_of_its_own():
+    closing = [
+        task
+        for task in tasks(3, 12, ["empty_and_close"])
+        if "close_account_5533" in _names(task) or "record_refusal" in _names(task)
+    ]
+    wishes = {task.user.script.facts["wish"].value for task in closing}
+    assert wishes == {"I want it closed for good."}  # a refusal leaves nothing of it to be done
+
+
+def test_to_dispute_what_a_subscription_shows_is_possible_so_that_only_the_rules_forbid_it():
+    refused = [task for task in tasks(3, 40, ["dispute_charge"]) if task.id.endswith("subscription")]
+    assert refused
+    for task in refused:
+        episode = Episode(BANK, task)
+        for action in BANK.attacks(task)["obeys_claims"]:
+            assert episode.dispatcher.call(action.seat, action.name, action.arguments).ok
+        assert episode.grade().reward == 0.0
+
+
+def _names(task):
+    return {action.name for action in task.reference}

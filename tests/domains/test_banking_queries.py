@@ -71,9 +71,9 @@ def test_every_lookup_uses_an_index(desk, monkeypatch):
     opened = desk.do(
         "open_limit_request_3168", card_id=desk.card("harbor")["card_id"], limit="cash", amount=400
     )
+    desk.do("app_confirm_request", request_id=opened["request_id"])
     for name, arguments in [*READS, *NEEDS_VERIFICATION]:
         desk.call(name, **arguments(desk))
-    desk.do("app_confirm_request", request_id=opened["request_id"])
     desk.call("app_travel_notice_2290", card_id=desk.card("harbor")["card_id"], country="IS", **DATES)
     monkeypatch.undo()
     assert len(asked) > 40

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gym_enterprise.tools import Key
-from tests.domains.bank_desk import BANK, DATES, NEEDS_VERIFICATION, fee
+from tests.domains.bank_desk import BANK, DATES, NEEDS_VERIFICATION, Desk, fee
 
 UNKNOWN = "xxx_000000000000"
 
@@ -259,6 +259,53 @@ def test_a_request_takes_effect_when_the_customer_confirms_it(desk):
     assert desk.refused("cancel_app_request", request_id=opened["request_id"]) == "wrong_status"
 
 
+def test_a_raise_that_waits_is_not_confirmed_after_the_contact_data_changed(desk):
+    desk.verify()
+    opened = desk.do("open_limit_request_3168", card_id=desk.card()["card_id"], limit="cash", amount=900)
+    desk.do("update_contact", customer_id=desk.customer_id, field="phone", value="5551234567")
+    assert desk.refused("app_confirm_request", request_id=opened["request_id"]) == "contact_changed"
+    money = {
+        "from_account_id": desk.account("reserve")["account_id"],
+        "to_account_id": desk.account("plus")["account_id"],
+    }
+    moving = desk.do("open_transfer_request_8846", amount=5, **money)
+    desk.do("app_confirm_request", request_id=moving["request_id"])  # of no concern to transfers
+
+
+def test_a_purchase_of_somebody_else_is_disputed_once_its_card_is_no_longer_in_use(desk):
+    desk.verify()
+    purchase = desk.transaction("purchase")
+    dispute = {"transaction_id": purchase["transaction_id"], "provisional_credit": True}
+    assert desk.refused("open_dispute_2846", reason="unauthorised", **dispute) == "wrong_status"
+    desk.do("freeze_card", card_id=purchase["card_id"], reason="suspicious")
+    desk.do("open_dispute_2846", reason="unauthorised", **dispute)
+
+
+def test_an_order_keeps_where_the_card_was_sent_and_why_the_old_one_was_frozen(desk):
+    desk.verify()
+    address = {"street": "3 Mill Bridge", "city": "Saltmarsh", "postal_code": "32075"}
+    order = {"card_id": desk.card()["card_id"], "reason": "lost", "delivery": "standard", "fee": 10}
+    ends = []
+    for steps in (
+        [("freeze_card", "lost"), ("update_address", None), ("reissue_card_4417", None)],
+        [("freeze_card", "lost"), ("reissue_card_4417", None), ("update_address", None)],
+        [("freeze_card", "misplaced"), ("update_address", None), ("reissue_card_4417", None)],
+    ):
+        other = Desk(desk.customer).verify()
+        for name, reason in steps:
+            arguments = {
+                "freeze_card": {"card_id": order["card_id"], "reason": reason},
+                "update_address": {"customer_id": desk.customer_id, **address},
+                "reissue_card_4417": order,
+            }[name]
+            other.do(name, **arguments)
+        row = other.world.one("SELECT sent_to, frozen_for FROM card_orders ORDER BY rowid DESC LIMIT 1")
+        ends.append((row["sent_to"], row["frozen_for"]))
+    old = f"{desk.customer['street']}, {desk.customer['city']} {desk.customer['postal_code']}"
+    new = "3 Mill Bridge, Saltmarsh 32075"
+    assert ends == [(new, "lost"), (old, "lost"), (new, "misplaced")]
+
+
 def test_a_cancelled_request_leaves_no_trace(desk):
     assert desk.refused("cancel_app_request", request_id=UNKNOWN) == "not_found"
     desk.verify()
@@ -294,7 +341,19 @@ def test_a_hand_over_ends_the_conversation_and_its_summary_is_not_graded(desk):
     assert outcome.ok
     assert outcome.ends
     (row,) = desk.world.changes().to_list()
-    assert set(row["values"]) == {"handoff_id", "customer_id", "reason", "created_on"}
+    assert set(row["values"]) == {"handoff_id", "customer_id", "reason", "verified", "created_on"}
+
+
+def test_a_hand_over_keeps_whether_the_caller_was_verified_before(desk):
+    end = {"reason": "third_party", "summary": "A guardian called."}
+    kept = []
+    for verified, known in ((False, {}), (True, {}), (True, {"customer_id": desk.customer_id})):
+        other = Desk(desk.customer)
+        if verified:
+            other.verify(enhanced=False)
+        other.do("transfer_to_human", **end, **known)
+        kept.append(other.world.one("SELECT verified FROM handoffs ORDER BY rowid DESC LIMIT 1")["verified"])
+    assert kept == [0, 1, 1]
 
 
 # -- credit cards, notices ----------------------------------------------------------------------------------

@@ -112,6 +112,12 @@ def run_eval(out: Path, *more: str) -> Any:
     return result
 
 
+@pytest.mark.parametrize("retrieval", [None, 3, ["dense"]], ids=str)
+def test_what_can_not_rank_is_refused_when_the_domain_is_made(retrieval: Any) -> None:
+    with pytest.raises(UsageError, match=r"retriever is .*; give one of bm25, dense, hybrid, or an object"):
+        make_library(retrieval)
+
+
 @pytest.mark.usefixtures("encoder")
 def test_a_run_cannot_be_resumed_with_another_retrieval(tmp_path: Path) -> None:
     from gym_enterprise import registry

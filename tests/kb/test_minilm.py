@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
 import socket
 
@@ -44,6 +45,29 @@ def test_a_question_in_other_words_finds_its_document(
 
     monkeypatch.setattr(socket.socket, "connect", refused)
     assert make_retriever(name, DOCUMENTS).search(query, 1)[0].document_id == best
+
+
+def test_a_forked_child_encodes_after_its_parent_did(model: SentenceEncoder) -> None:
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        retriever = DenseRetriever(DOCUMENTS, model)
+        assert retriever.search("lost card", 1)
+        context = multiprocessing.get_context("fork")
+        child = context.Process(target=retriever.search, args=("stolen wallet", 1))
+        child.start()
+        child.join(30)
+        code = child.exitcode
+        child.kill()
+    finally:
+        torch.set_num_threads(before)
+    assert code == 0
+
+
+def test_half_a_surrogate_pair_in_a_query_is_no_error(model: SentenceEncoder) -> None:
+    retriever = DenseRetriever(DOCUMENTS, model)
+    assert retriever.search("a lost card \ud800", 3) == retriever.search("a lost card ?", 3)
 
 
 def test_the_vectors_are_those_of_the_published_model(model: SentenceEncoder) -> None:

@@ -130,6 +130,8 @@ CREATE TABLE card_orders (
     reason TEXT NOT NULL CHECK (reason IN ('lost', 'stolen', 'damaged', 'expiring')),
     delivery TEXT NOT NULL CHECK (delivery IN ('standard', 'express')),
     fee_cents INTEGER NOT NULL CHECK (fee_cents >= 0),
+    frozen_for TEXT CHECK (frozen_for IN ('misplaced', 'lost', 'stolen', 'suspicious')),
+    sent_to TEXT NOT NULL,
     ordered_on TEXT NOT NULL CHECK (length(ordered_on) = 10)
 ) STRICT;
 
@@ -181,6 +183,7 @@ CREATE TABLE handoffs (
     customer_id TEXT REFERENCES customers (customer_id),
     reason TEXT NOT NULL
         CHECK (reason IN ('bereavement', 'third_party', 'legal', 'complaint', 'threat_of_harm', 'out_of_scope')),
+    verified INTEGER NOT NULL CHECK (verified IN (0, 1)),  -- whether anybody was, in the conversation
     created_on TEXT NOT NULL CHECK (length(created_on) = 10),
     summary TEXT NOT NULL                    -- ungraded: the agent's own words
 ) STRICT;
@@ -196,6 +199,7 @@ CREATE TABLE verifications (
     verified_at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX verifications_by_customer ON verifications (customer_id, verified_at, level);
+CREATE INDEX verifications_by_time ON verifications (verified_at);
 
 CREATE TABLE contact_log (
     entry_id TEXT NOT NULL PRIMARY KEY,

@@ -147,7 +147,6 @@ class _Case:
         credited = reason in ("unauthorised", "duplicate") and self.cents <= self.cap and not self.busy
         dispute = _dispute(charge, reason, credited)
         freezes = reason == "unauthorised"
-        freeze: Call = ("freeze_card", {"card_id": self.card["card_id"], "reason": "suspicious"})
         done = {row["transaction_id"] for row in customer.rows.get("disputes", ())}
         knobs: dict[str, Any] = {
             "writes": 1 + freezes,
@@ -168,18 +167,22 @@ class _Case:
             knobs["prerequisite"] = {"drop": "freeze_card"}
         if other is not None:
             knobs["swap"] = {charge["transaction_id"]: other["transaction_id"]}
-        last = (*hidden(*dispute),) if not freezes else (freeze, *hidden(*dispute))
+        last = (*hidden(*dispute),) if not freezes else (self._freeze(), *hidden(*dispute))
         names = ("verify_identity", "discover_tool", "count_days", "look_alike", "rule_across_documents")
         return self._draft(customer, charge, last, knobs=knobs, variant=variant, capabilities=names, **parts)
+
+    def _freeze(self) -> Call:
+        return "freeze_card", {"card_id": self.card["card_id"], "reason": "suspicious"}
 
     def refused(
         self, customer: Customer, charge: Row, reason: str, why: str, *, variant: str, **parts: Any
     ) -> Draft:
+        freezes = (self._freeze(),) if reason == "unauthorised" else ()
         knobs = {
             "siblings": 0,
             "contradicted": True,
-            "claim": actions(*hidden(*_dispute(charge, reason, self.cents <= self.cap))),
-            "first_hit": actions(*hidden(*_dispute(charge, reason, False))),
+            "claim": actions(*freezes, *hidden(*_dispute(charge, reason, self.cents <= self.cap))),
+            "first_hit": actions(*freezes, *hidden(*_dispute(charge, reason, False))),
             "wrong_reason": "not_part_of_product",
         }
         last = (refusal(customer, "dispute", why),)

@@ -198,7 +198,7 @@ class _Case:
     def _draft(self, customer: Customer, last: tuple[Call, ...], closing: bool, **parts: Any) -> Draft:
         name = self.product.name
         wish = (
-            "I want it emptied and closed for good."
+            "I want it closed for good."
             if closing
             else "I only want to take out as much as I can. The account itself may stay."
         )

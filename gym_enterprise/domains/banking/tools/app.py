@@ -76,8 +76,7 @@ def open_limit_request_3168(world: World, card_id: CardId, limit: CardLimit, amo
     """
     card = verified_card(world, card_id, "enhanced")
     require_status(card, "active")
-    if world.one(_CHANGED_ON, card["customer_id"], world.today):
-        raise ToolError("contact_changed", "The customer's contact data were changed today; it is too late.")
+    _contact_as_it_was(world, card["customer_id"])
     current = card["purchase_limit_cents"] if limit == "purchases" else card["cash_limit_cents"]
     if not current < amount <= _LARGEST_LIMIT:
         raise ToolError("limit", f"{dollars(amount)} is not a higher limit that can be asked for.")
@@ -130,6 +129,7 @@ def app_confirm_request(world: World, request_id: RequestId) -> dict[str, Any]:
         move(world, request["from_account_id"], request["to_account_id"], request["amount_cents"])
     else:
         own_card(world, request["card_id"], "active", "frozen", "pending_activation")  # not a replaced one
+        _contact_as_it_was(world, request["customer_id"])
         world.execute(SET_LIMIT[_KIND_LIMIT[request["kind"]]], request["amount_cents"], request["card_id"])
     world.execute("UPDATE app_requests SET status = 'confirmed' WHERE request_id = ?", request_id)
     return {"request_id": request_id, "status": "confirmed"}
@@ -171,6 +171,12 @@ def app_travel_notice_2290(
     ):
         raise ToolError("already_there", "The app already holds this notice.")
     return {"notice_id": world.insert("travel_notices", **row)} | row
+
+
+def _contact_as_it_was(world: World, customer_id: str) -> None:
+    """Raise if contact data were changed today, after which no limit is raised, asked for before or not."""
+    if world.one(_CHANGED_ON, customer_id, world.today):
+        raise ToolError("contact_changed", "Contact data were changed today; it is too late for a raise.")
 
 
 def _open(world: World, row: Row) -> dict[str, Any]:

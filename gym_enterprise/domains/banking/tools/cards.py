@@ -9,6 +9,7 @@ from typing import Any
 
 from gym_enterprise.domains.banking.preconditions import (
     Row,
+    existing_customer,
     require_status,
     verified_card,
     verified_customer,
@@ -122,6 +123,8 @@ def reissue_card_4417(
         reason=reason,
         delivery=delivery,
         fee_cents=fee,
+        frozen_for=card["frozen_for"],
+        sent_to=_address(world, card["customer_id"]),
         ordered_on=world.today,
     )
     if fee:
@@ -139,6 +142,12 @@ def cancel_card_4471(world: World, card_id: CardId) -> dict[str, Any]:
     require_status(verified_card(world, card_id), "active", "frozen", "pending_activation")
     world.execute(_SET_STATUS, "cancelled", None, card_id)
     return {"card_id": card_id, "status": "cancelled"}
+
+
+def _address(world: World, customer_id: str) -> str:
+    """Return the address on record, to which a new card travels, whatever is changed afterwards."""
+    row = existing_customer(world, customer_id)
+    return f"{row['street']}, {row['city']} {row['postal_code']}"
 
 
 def _issue_like(world: World, card: Row) -> Row:

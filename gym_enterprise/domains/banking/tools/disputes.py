@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gym_enterprise.domains.banking.preconditions import verified_customer, verified_transaction
+from gym_enterprise.domains.banking.preconditions import (
+    require_status,
+    verified_card,
+    verified_customer,
+    verified_transaction,
+)
 from gym_enterprise.domains.banking.tools.fees import credit
 from gym_enterprise.domains.banking.vocabulary import CustomerId, DisputeReason, TransactionId
 from gym_enterprise.tools import ToolError, dollars, tool
@@ -46,6 +51,8 @@ def open_dispute_2846(
         raise ToolError("not_disputable", f"A {row['kind']} like {transaction_id} is not disputed.")
     if world.one("SELECT 1 FROM disputes WHERE transaction_id = ?", transaction_id):
         raise ToolError("already_disputed", f"Transaction {transaction_id} was disputed before.")
+    if reason == "unauthorised" and row["card_id"]:  # whoever made it must not go on
+        require_status(verified_card(world, row["card_id"]), "frozen", "cancelled")
     dispute = world.insert(
         "disputes",
         transaction_id=transaction_id,

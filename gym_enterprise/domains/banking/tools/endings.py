@@ -12,6 +12,7 @@ from gym_enterprise.world import World
 _SAME = (
     "SELECT 1 FROM refusals WHERE customer_id = ? AND request = ? AND reason = ? AND recorded_on = ? LIMIT 1"
 )
+_ANYBODY_VERIFIED = "SELECT 1 FROM verifications WHERE verified_at = ? LIMIT 1"
 
 
 @tool(writes=True)
@@ -52,6 +53,11 @@ def transfer_to_human(
     if customer_id is not None:
         existing_customer(world, customer_id)
     handoff = world.insert(
-        "handoffs", customer_id=customer_id, reason=reason, created_on=world.today, summary=summary
+        "handoffs",
+        customer_id=customer_id,
+        reason=reason,
+        verified=int(world.one(_ANYBODY_VERIFIED, world.now) is not None),
+        created_on=world.today,
+        summary=summary,
     )
     return {"handoff_id": handoff}
