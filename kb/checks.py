@@ -7,8 +7,8 @@ bare-number         a number, in digits or words, that no fact gives
 needless-exception  a phrase in a document's `uncounted` that excuses nothing
 unstated-fact       a value, in force or earlier, that no document states
 stale-value         a current document that gives an earlier value as if it were in force
-superseded          a document that is replaced and does not say by what, or the other way round
-reference           a title in italics that no document has; a replaced document named as if in force
+superseded          a document that is replaced and does not say by what, or the other way round; a circle
+reference           a title in italics that no document has, or two; a replaced document named as if in force
 ==================  ================================================================================
 
 A number needs no fact as the number of a list item, inside the name of a tool or word in backticks, or in a
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kb.compiler import CITATION, PLACEHOLDER, TITLE_LINE, Citation
-from kb.documents import Document
+from kb.documents import Document, DocumentError
 from kb.knowledge_base import KnowledgeBase
 from kb.numbers import numbers_in
 
@@ -76,7 +76,7 @@ def _bare_numbers(knowledge: KnowledgeBase) -> Iterator[Finding]:
 
 def _needless_exceptions(knowledge: KnowledgeBase) -> Iterator[Finding]:
     for source in knowledge.sources:
-        for phrase, pattern in zip(source.meta.get("uncounted", ()), _uncounted(source), strict=True):
+        for phrase, pattern in zip(_phrases(source), _uncounted(source), strict=True):
             if not pattern.search(_prose(source)) or not any(numbers_in(phrase)):
                 yield Finding(
                     "needless-exception",
@@ -134,6 +134,8 @@ def _replacement_faults(document: Document, documents: dict[str, Document]) -> I
     elif by is not None:
         if by not in documents or by == document.id:
             yield f"superseded_by is {by!r}; name another document that is there"
+        elif _is_circle(document, documents):
+            yield f"superseded_by is {by!r}, and going on from there never comes to a document in force"
         elif not _opening(document).startswith("**Superseded"):
             yield "the text does not begin with **Superseded; say so first"
         elif f"*{documents[by].title}*" not in _opening(document):
@@ -147,8 +149,22 @@ def _replacement_faults(document: Document, documents: dict[str, Document]) -> I
         )
 
 
+def _is_circle(document: Document, documents: dict[str, Document]) -> bool:
+    """Whether what replaces a document, and what replaces that, and so on, has no end."""
+    met: set[object] = set()
+    by: object = document.id
+    while by in documents and by not in met:
+        met.add(by)
+        by = documents[str(by)].meta.get("superseded_by")
+    return by in met
+
+
 def _references(knowledge: KnowledgeBase) -> Iterator[Finding]:
-    titles = {document.title: document for document in knowledge.documents}
+    titles: dict[str, Document] = {}
+    for document in knowledge.documents:
+        if titles.setdefault(document.title, document) is not document:
+            detail = f"{titles[document.title].id} has the title {document.title!r} too; rename one"
+            yield Finding("reference", _place(document, TITLE_LINE), detail)
     for document in knowledge.documents:
         for line, block in _paragraphs(document.content):
             for title in _ITALIC.findall(" ".join(block.split())):
@@ -189,8 +205,16 @@ def _prose(source: Document) -> str:
 
 def _uncounted(source: Document) -> list[re.Pattern[str]]:
     """Return what finds the phrases that need no fact, across the ends of lines too."""
+    return [re.compile(r"\s+".join(map(re.escape, phrase.split()))) for phrase in _phrases(source)]
+
+
+def _phrases(source: Document) -> tuple[str, ...]:
     phrases = source.meta.get("uncounted", ())
-    return [re.compile(r"\s+".join(map(re.escape, phrase.split()))) for phrase in phrases]
+    if not isinstance(phrases, tuple) or not all(isinstance(phrase, str) for phrase in phrases):
+        raise DocumentError(
+            f'{source.id}.md: uncounted is {phrases!r}; give a list of texts, as in ["one of"]'
+        )
+    return phrases
 
 
 def _gives_value(citation: Citation) -> bool:

@@ -14,7 +14,8 @@ _ORDINALS = {
     "twelve": "twelfth",
 }
 _LARGE = (
-    "hundred", "thousand", "million", "dozen", "half", "halves", "quarter", "quarters", "twice", "thrice",
+    "hundred", "hundredth", "thousand", "thousandth", "million", "billion", "dozen",
+    "fortnight", "couple of", "half", "halves", "quarter", "quarters", "twice", "thrice",
     "double", "triple",
 )
 _UNITS = (
@@ -66,7 +67,8 @@ _COUNTING = {*_ONES[2:], *_TENS[2:], *_PLACES}
 _WORDS = "|".join(sorted({*_COUNTING, *_LARGE}, key=lambda word: (-len(word), word)))
 _ONE_UNIT = rf"one\s+(?:(?:calendar|business|working|full)\s+)?(?:{'|'.join(_UNITS)})s?"
 _NUMBER = re.compile(
-    rf"[$€£]?\d[\d.,:/-]*\d|[$€£]?\d|\b(?!third[ -]part)(?:{_WORDS})(?:s|ths|fold)?\b|\b{_ONE_UNIT}\b",
+    rf"[$€£]?\d[\d.,:/-]*\d|[$€£]?\d|[²³¹⁰⁴-⁹¼-¾⅐-ↈ①-⓿]"
+    rf"|\b(?!third[ -]part)(?:{_WORDS})(?:s|ths|fold)?\b|\b{_ONE_UNIT}\b",
     re.IGNORECASE,
 )
 

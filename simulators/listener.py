@@ -11,7 +11,7 @@ from typing import Any
 from simulators.readback import Known
 from simulators.sentences import Mood, Sentence, mood_of, split_sentences
 from simulators.topics import phrases_for
-from simulators.vocabulary import ABOUT_NEW, CONSENT_WORDS, plain_words, word_set
+from simulators.vocabulary import ABOUT_NEW, CONSENT_WORDS, NOT_DOING, plain_words, word_set
 
 _phrase = lru_cache(4096)(plain_words)  # scripts repeat the same phrases, and each episode builds a customer
 
@@ -37,7 +37,13 @@ _IMPLIED = {
         *(" how did you lose ", " turn up ", " for good ", " been stolen "),
         *(" lost or ", " stolen or ", " or lost ", " or stolen "),
     ),
-    " card-last-four ": (" last four ", " which card ", " which of your cards ", *_WHICH_ONE),
+    " card-last-four ": (
+        " last four ",
+        " card digits ",
+        " which card ",
+        " which of your cards ",
+        *_WHICH_ONE,
+    ),
     " account-last-four ": (" last four ", " which account ", " which of your accounts "),
     " ssn-last-four ": (" last four ",),
     " ssn ": (" ssn-last-four ",),
@@ -66,6 +72,8 @@ class Proposal:
     declines: tuple[int, ...] = ()
     alternatives: bool = False
     """Whether it offers several things at once ("freeze or cancel")."""
+    undone: tuple[int, ...] = ()
+    """Wants that it would leave undone ("I will not freeze it, is that fine?")."""
     bare: bool = False
     """Whether neither it nor its message names anything ("Shall I proceed?")."""
 
@@ -201,7 +209,9 @@ class Listener:
         if wrong := [new for key, new in meant.items() if self._known.differs(new, told, key)]:
             heard.corrected.update(dict.fromkeys(wrong))
         elif wants or declines:
-            heard.proposals.append(Proposal(wants, declines, choice))
+            left = _about(self._wants, NOT_DOING.sub(" ", told.words))
+            undone = tuple(number for number in wants if number not in left)
+            heard.proposals.append(Proposal(wants, declines, choice, undone))
         elif self._known.states_any(told):
             heard.corrected.update(dict.fromkeys(self._known.unnamed_errors(told)))
             heard.confirmed = not heard.corrected

@@ -209,6 +209,8 @@ class ScriptedUser(Synchronous):
         if proposal.declines:
             declined = self._script.declines[proposal.declines[0]].say or self._pick(now, wording.NO)
             return f"{declined} {said}".strip()
+        if wanted and wanted[0] in proposal.undone:
+            return f"{self._pick(now, wording.NO)} {said}".strip()
         if said and proposal.alternatives:
             return said
         if wanted:

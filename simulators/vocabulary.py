@@ -239,6 +239,18 @@ CONSENT_WORDS = word_set(
 )
 """A proposal of nothing but these names nothing: "Shall I go ahead?"."""
 
+NOT_DOING = re.compile(
+    r" (?:(?:i|we) (?:will|would|shall|should|do|am|are)|ill|id|well|im"
+    r"|(?:will|would|shall|should|may|could|if) (?:i|we))(?: do| going to| rather| better| just)?"
+    r" (?:not|never)(?! (?:able|see|know|have|find|think|only) )(?: \w+){1,4}(?= )"
+    r"| (?:i|we|if i|if we) (?:wont|dont|wouldnt|shouldnt)(?! (?:see|know|have|find|think|only) )"
+    r"(?: \w+){1,4}(?= )"
+    r"| (?:instead of|rather than)(?: \w+){1,4}(?= )"
+    r"| (?:shall|should|may|can|could) (?:i|we) (?:\w+ ){1,2}(?:your other|all (?:of )?(?:your|the)"
+    r"|both (?:of )?(?:your|the)|both|every|each of your) cards?(?= )"
+)
+"""What is left undone, or done to other cards: a yes to it is no yes to doing it to the one that is meant."""
+
 READBACK = _any_of(
     "correct|right|accurate|confirm|verify|is that|is this|is it|so thats|on file|change|update|set"
 )

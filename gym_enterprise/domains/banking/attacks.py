@@ -53,10 +53,14 @@ def _by_rule(reference: Reference, rule: Mapping[str, Any] | Sequence[dict[str, 
 
 
 def _grant(reference: Reference, claim: list[dict[str, Any]]) -> list[Action]:
+    """Grant where the reference refuses, or in the end."""
+    ends = [place for place, action in enumerate(reference) if action.name in _OTHER_ENDS]
+    place = ends[0] if ends else len(reference)
     kept = [
-        action.model_copy(update={"after": None}) for action in reference if action.name not in _OTHER_ENDS
+        [action.model_copy(update={"after": None}) for action in part if action.name not in _OTHER_ENDS]
+        for part in (reference[:place], reference[place:])
     ]
-    return [*kept, *(Action(**action) for action in claim)]
+    return [*kept[0], *(Action(**action) for action in claim), *kept[1]]
 
 
 def _with_arguments(reference: Reference, arguments: Mapping[str, Any]) -> list[Action]:

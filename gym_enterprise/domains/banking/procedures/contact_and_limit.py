@@ -120,7 +120,7 @@ class _Words:
                 "siblings": 0,
                 "contradicted": True,
                 "claim": actions(*hidden(*self.request)),
-                "first_hit": actions(self.contact, *hidden(*self.request)),
+                "first_hit": actions(*hidden(*self.request), self.contact),
                 "wrong_reason": "not_part_of_product",
             },
             variant="changed-lately",
