@@ -46,7 +46,7 @@ class HybridRetriever:
             raise ValueError("retrievers is empty; give at least one to fuse")
         if not (math.isfinite(constant) and constant >= 0):
             raise ValueError(f"constant is {constant}; it must be a finite number of at least 0")
-        if depth < 1:
+        if check_k(depth) < 1:
             raise ValueError(f"depth is {depth}; it must be at least 1")
         self._retrievers, self._constant, self._depth = tuple(retrievers), constant, depth
 

@@ -64,6 +64,6 @@ def make_retriever(name: str, documents: Iterable[Document]) -> Retriever:
         >>> [hit.document_id for hit in make_retriever("bm25", [fees]).search("card")]
         ['fees']
     """
-    if name not in _MAKERS:
+    if name not in RETRIEVALS:
         raise ValueError(f"retrieval is {name!r}; choose one of {', '.join(RETRIEVALS)}")
     return _MAKERS[name](tuple(documents))
