@@ -608,11 +608,11 @@ def test_json_is_shown_as_it_was_written(browser: Browser, report: Callable[...,
 def test_a_thousand_episodes_of_the_bank_are_small_and_all_there(browser: Browser, tmp_path: Path) -> None:
     bank = load_domain("banking")
     tasks = [task for split in bank.tasks.values() for task in split.values()]
-    asyncio.run(evaluate(tmp_path / "run", bank, tasks, "oracle", trials=63))
+    asyncio.run(evaluate(tmp_path / "run", bank, tasks, "oracle", trials=9))
     report = write_report(tmp_path / "run", tmp_path / "report.html", bank)
     assert report.size < 20e6
     browser.open(report.path)
-    assert browser.texts("[role=status]") == ["16 tasks, 1,008 episodes"]
-    browser.open(report.path, "#late-fee-204/62")
-    browser.wait(lambda: browser.texts("h1") == ["late-fee-204 trial 62"])
+    assert browser.texts("[role=status]") == ["124 tasks, 1,116 episodes"]
+    browser.open(report.path, "#late-fee-204/8")
+    browser.wait(lambda: browser.texts("h1") == ["late-fee-204 trial 8"])
     assert browser.texts(".title .badge") == ["✓ passed"]
