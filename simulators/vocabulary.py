@@ -242,6 +242,7 @@ CONSENT_WORDS = word_set(
 _NOT = (
     r"(?:i|we) (?:will|would|shall|should|do|am|are) not|(?:i|we) (?:wont|dont|wouldnt|shouldnt)|im not"
     r"|(?:will|would|shall|should|may|could|if) (?:i|we) (?:not|never|do not|dont)|(?:i|we) (?:\w+ )?never"
+    r"|(?:ill|id|well|(?:i|we) (?:will|would))(?: rather| better| just)? not"
 )
 _ALL = r"your other|(?:all|both)(?: of)?(?: your| the)?|every(?: one of your)?|each(?: of your)?"
 NOT_DOING = re.compile(
