@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 
 from simulators import ChatRequest, ChatTemplate, OpenAIEngine, Sampling, TokenRequest
 from tests.models.playing import check, model, played, told
 from tests.models.smollm2 import MISSING, gguf, save
+from tests.models.vllm_server import serving
 
 pytestmark = pytest.mark.vllm
 if importlib.util.find_spec("vllm") is None:
     pytest.skip("needs vLLM: see `make test-vllm`", allow_module_level=True)
 
 _NAME = "smollm2"
-_PATIENCE_S = 600
-# Prompts are read whole: in pieces, a request with a seed of its own brings vLLM 0.32 down on the CPU ("CPU
-# Generator does not use offset").
 _ARGUMENTS = (
-    *("--served-model-name", _NAME, "--max-model-len", "8192", "--dtype", "bfloat16", "--enforce-eager"),
-    *("--logprobs-mode", "processed_logprobs"),
-    *("--no-enable-chunked-prefill", "--max-num-batched-tokens", "8192"),
+    *("--served-model-name", _NAME, "--max-model-len", "8192", "--dtype", "bfloat16"),
+    *("--max-num-batched-tokens", "8192"),
 )
 
 
@@ -47,36 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def url(folder: Path) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(folder)]
-    environment = {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "2", "HF_HUB_OFFLINE": "1"}
-    log = folder / "server.log"
-    with log.open("wb") as out:
-        server = subprocess.Popen(
-            [*command, "--host", "127.0.0.1", "--port", str(port), *_ARGUMENTS],
-            env=environment,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        _wait(server, f"http://127.0.0.1:{port}/health", log)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        server.terminate()
-        server.wait(60)
-
-
-def _wait(server: subprocess.Popen[bytes], health: str, log: Path) -> None:
-    end = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < end and server.poll() is None:
-        try:
-            urlopen(health, timeout=5).close()
-            return
-        except (URLError, TimeoutError, ConnectionError):
-            time.sleep(1)
-    pytest.fail(f"the server did not start:\n{log.read_text(errors='replace')[-2000:]}")
+    with serving(folder, folder / "server.log", _ARGUMENTS, {"VLLM_CPU_KVCACHE_SPACE": "2"}) as address:
+        yield address
 
 
 def engine(url: str) -> OpenAIEngine:

@@ -7,16 +7,9 @@ one round moves the log-probability of a token by 0.1 and more.
 from __future__ import annotations
 
 import importlib.util
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 
@@ -26,6 +19,7 @@ pytest.importorskip("transformers", reason="needs transformers: pip install 'gym
 import torch
 from transformers import LlamaForCausalLM
 
+from tests.models.vllm_server import serving
 from train import actors, journal
 from train.config import GrpoConfig, read
 from train.grpo import Stale, train
@@ -35,7 +29,6 @@ pytestmark = [pytest.mark.vllm, pytest.mark.filterwarnings("default")]
 if importlib.util.find_spec("vllm") is None:
     pytest.skip("needs vLLM: see `make test-vllm`", allow_module_level=True)
 
-_PATIENCE_S = 600
 _WINDOW = 512
 _ROUNDING = 1e-4
 """Of float32, in which both sides compute here."""
@@ -87,40 +80,10 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def urls(config: Path) -> Iterator[str]:
     """A server of the policy, as the value of `rollout.urls`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    # Prompts are read whole: see tests/models/test_vllm_server.py.
-    command = [
-        *(sys.executable, "-m", "vllm.entrypoints.openai.api_server"),
-        *("--model", str(config.parent / "policy"), "--host", "127.0.0.1", "--port", str(port)),
-        *("--dtype", "float32", "--enforce-eager"),
-        *("--max-model-len", str(_WINDOW), "--logprobs-mode", "processed_logprobs"),
-        *("--no-enable-chunked-prefill", "--max-num-batched-tokens", "4096"),
-    ]
-    settings = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_SERVER_DEV_MODE": "1", "HF_HUB_OFFLINE": "1"}
-    log = config.parent / "server.log"
-    with log.open("wb") as out:
-        server = subprocess.Popen(
-            command, env={**os.environ, **settings}, stdout=out, stderr=subprocess.STDOUT
-        )
-    try:
-        _wait(server, f"http://127.0.0.1:{port}/health", log)
-        yield f'["http://127.0.0.1:{port}/v1"]'
-    finally:
-        server.terminate()
-        server.wait(60)
-
-
-def _wait(server: subprocess.Popen[bytes], health: str, log: Path) -> None:
-    end = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < end and server.poll() is None:
-        try:
-            urlopen(health, timeout=5).close()
-            return
-        except (URLError, TimeoutError, ConnectionError):
-            time.sleep(1)
-    pytest.fail(f"the server did not start:\n{log.read_text(errors='replace')[-2000:]}")
+    arguments = ("--dtype", "float32", "--max-model-len", str(_WINDOW), "--max-num-batched-tokens", "4096")
+    settings = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_SERVER_DEV_MODE": "1"}
+    with serving(config.parent / "policy", config.parent / "server.log", arguments, settings) as address:
+        yield f'["{address}"]'
 
 
 def go(config: Path, out: Path, *overrides: str) -> list[dict[str, Any]]:
